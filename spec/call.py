@@ -1,0 +1,90 @@
+"""How to call a host function, as plain data that crosses a process border.
+
+A recipe holds no tensor and imports no torch: the child process that loads the engine builds the
+tensors from it. Strides and offsets count elements, never bytes, as in torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+
+@dataclass(frozen=True)
+class TensorArg:
+    """A tensor argument of the host function.
+
+    Args:
+        name: keyword name of the argument.
+        dtype: short dtype name (see `kvproof.spec.dtypes`), e.g. "bf16", "u8", "i64".
+        shape: sizes of the view that is passed.
+        strides: strides in elements; None means contiguous.
+        values: contents in row-major order, integer tensors only; None means zeros.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    values: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ScalarArg:
+    """A scalar (or None) argument of the host function, passed as it is."""
+
+    name: str
+    value: int | float | bool | None
+
+
+@dataclass(frozen=True)
+class DTypeArg:
+    """An argument that takes a torch dtype, named by its short name."""
+
+    name: str
+    dtype: str
+
+
+Arg = TensorArg | ScalarArg | DTypeArg
+
+#: A value that stands in for one that the engine reads from its platform. The first item says
+#: how it is installed: "value" (the attribute is the value), "call" (a callable returning it),
+#: "object" (a namespace with the given attributes), "call-object" (a callable returning one).
+Switch = tuple[str, Any]
+
+#: Dotted path of an attribute of a stubbed (or real) module, and what stands in for it.
+Switches = Mapping[str, Switch]
+
+
+@dataclass(frozen=True)
+class CallRecipe:
+    """All arguments of one call of a host function, passed by keyword."""
+
+    args: tuple[Arg, ...]
+
+    def tensors(self) -> dict[str, TensorArg]:
+        """Return the tensor arguments by name."""
+        return {arg.name: arg for arg in self.args if isinstance(arg, TensorArg)}
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return a JSON-able form; `from_json` reads it back."""
+        return [{"kind": type(arg).__name__, **asdict(arg)} for arg in self.args]
+
+    @staticmethod
+    def from_json(data: list[dict[str, Any]]) -> CallRecipe:
+        """Rebuild a recipe from `to_json`'s form. Raises KeyError on an unknown kind."""
+        kinds: dict[str, type[TensorArg] | type[ScalarArg] | type[DTypeArg]] = {
+            "TensorArg": TensorArg,
+            "ScalarArg": ScalarArg,
+            "DTypeArg": DTypeArg,
+        }
+        args: list[Arg] = []
+        for item in data:
+            fields = {
+                key: tuple(cast(list[int], value)) if isinstance(value, list) else value
+                for key, value in item.items()
+                if key != "kind"
+            }
+            args.append(kinds[item["kind"]](**fields))
+        return CallRecipe(tuple(args))
