@@ -1,0 +1,1 @@
+"""What is promised: contracts, invariants, the naive reference, verdicts and cases."""
