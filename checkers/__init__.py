@@ -1,0 +1,1 @@
+"""What is true: capture, IR, proofs and frame checks of real writers."""

@@ -1,0 +1,1 @@
+"""The front door: command line, pytest plugin, reports and pages."""

@@ -1,0 +1,1 @@
+"""Who agrees with whom: runners, cases, bitwise comparison and campaigns."""

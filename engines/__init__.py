@@ -1,0 +1,1 @@
+"""Where real writers are: a catalogue as data, and the fetcher of released engines."""
