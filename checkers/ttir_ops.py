@@ -1,0 +1,239 @@
+"""What one op's line says beyond its tokens: attributes by one name each, and inferred types.
+
+`Header` collects the parts of an op as they stand in the text. `finish` gives them the form that
+`ttir.Op` promises; `RULES` holds an entry for every op whose attributes need more than a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from .ttir import IntType, Region, Successor, Type
+from .ttir_values import UNKNOWN, pointee
+
+#: Dialects whose ops, when they print one type, have operands and results of that type.
+_SAME_TYPE = ("arith", "math", "ub")
+_FIRST_TYPE = ("tt.addptr", "tt.advance", "math.fpowi")
+_LAST_TYPE = frozenset(
+    f"tt.{name}"
+    for name in (
+        "clampf get_num_programs get_program_id make_range make_tensor_descriptor make_tensor_ptr "
+        "mulhiui precise_divf precise_sqrt"
+    ).split()
+)
+_PREDICATES = ("arith.cmpi", "arith.cmpf")
+_TESTS = ("math.isfinite", "math.isinf", "math.isnan", "math.isnormal")
+#: Words that hold an op's text together and say nothing by themselves.
+_GLUE = frozenset("attributes do else iter_args step to".split())
+#: Ops whose printed types are not those of their operands, one by one.
+_UNCHECKED = frozenset(("arith.addui_extended", "tt.make_tensor_ptr", "tt.advance"))
+_CHECKED = ("arith", "math", "scf", "tt", "ub")
+
+
+@dataclass(slots=True)
+class Header:
+    """The parts of one op, in the order of the text.
+
+    `binds` pairs the arguments of the first region with the values they start from; `ins` and
+    `outs` are the printed types, None where none are; `bracketed` tells `(T, U)` from `T, U`.
+    """
+
+    name: str
+    line: int
+    results: tuple[str, ...] = ()
+    operands: list[str] = field(default_factory=list[str])
+    binds: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    words: list[str] = field(default_factory=list[str])
+    strings: list[str] = field(default_factory=list[str])
+    numbers: list[str] = field(default_factory=list[str])
+    symbols: list[str] = field(default_factory=list[str])
+    groups: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    attrs: dict[str, object] = field(default_factory=dict[str, object])
+    regions: list[Region] = field(default_factory=list[Region])
+    successors: list[Successor] = field(default_factory=list[Successor])
+    ins: list[Type] | None = None
+    outs: list[Type] | None = None
+    bracketed: bool = False
+
+
+def _first_word(key: str) -> Callable[[Header], None]:
+    def rule(op: Header) -> None:
+        if op.words:
+            op.attrs[key] = op.words.pop(0)
+
+    return rule
+
+
+def _first_string(key: str) -> Callable[[Header], None]:
+    def rule(op: Header) -> None:
+        if op.strings:
+            op.attrs[key] = op.strings.pop(0)
+
+    return rule
+
+
+def _axis(op: Header) -> None:
+    axis = op.words.pop(0) if op.words else ""
+    if axis in ("x", "y", "z"):
+        op.attrs["axis"] = "xyz".index(axis)
+
+
+def _atomic(*keys: str) -> Callable[[Header], None]:
+    def rule(op: Header) -> None:
+        for key in keys:
+            if op.words:
+                op.attrs[key] = op.words.pop(0)
+
+    return rule
+
+
+def _rounding(op: Header) -> None:
+    op.attrs.setdefault("rounding", None)
+
+
+def _loop(op: Header) -> None:
+    op.attrs["unsigned"] = "unsigned" in op.words
+    op.words = [word for word in op.words if word != "unsigned"]
+
+
+#: By op name: give the attributes the names that the package documents.
+RULES: dict[str, Callable[[Header], None]] = {
+    "arith.cmpf": _first_word("predicate"),
+    "arith.cmpi": _first_word("predicate"),
+    "cf.assert": _first_string("message"),
+    "scf.for": _loop,
+    "tt.assert": _first_string("message"),
+    "tt.atomic_cas": _atomic("sem", "scope"),
+    "tt.atomic_rmw": _atomic("rmw_op", "sem", "scope"),
+    "tt.elementwise_inline_asm": _first_string("asm"),
+    "tt.fp_to_fp": _rounding,
+    "tt.get_num_programs": _axis,
+    "tt.get_program_id": _axis,
+    "tt.print": _first_string("prefix"),
+}
+
+#: Attributes without which an op would mean something else than its text.
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "arith.cmpf": ("predicate",),
+    "arith.cmpi": ("predicate",),
+    "tt.assert": ("message",),
+    "tt.atomic_cas": ("sem", "scope"),
+    "tt.atomic_rmw": ("rmw_op", "sem", "scope"),
+    "tt.call": ("callee",),
+    "tt.elementwise_inline_asm": ("asm", "constraints", "pure"),
+    "tt.expand_dims": ("axis",),
+    "tt.extern_elementwise": ("symbol", "pure"),
+    "tt.get_num_programs": ("axis",),
+    "tt.get_program_id": ("axis",),
+    "tt.make_range": ("start", "end"),
+    "tt.reduce": ("axis",),
+    "tt.scan": ("axis", "reverse"),
+    "tt.trans": ("order",),
+}
+
+#: How many operands an op has, at least and at most.
+COUNTS: dict[str, tuple[int, int]] = {
+    "arith.cmpf": (2, 2),
+    "arith.cmpi": (2, 2),
+    "arith.select": (3, 3),
+    "cf.cond_br": (1, 1),
+    "scf.if": (1, 1),
+    "tt.addptr": (2, 2),
+    "tt.assert": (1, 1),
+    "tt.atomic_cas": (3, 3),
+    "tt.atomic_rmw": (2, 3),
+    "tt.load": (1, 3),
+    "tt.store": (2, 3),
+}
+
+
+def finish(op: Header) -> None:
+    """Bring the attributes into their documented form. Raises ValueError when one is missing.
+
+    Words become flags (`allow_reorder` is True), `overflow<..>`, `nneg` and the like the tuple
+    "flags", other strings and numbers "strings" and "numbers", a symbol "callee", and the ranges
+    of operands that stand in square brackets "groups".
+    """
+    rule = RULES.get(op.name)
+    if rule is not None:
+        rule(op)
+    if "overflow" in op.attrs:
+        op.attrs["flags"] = op.attrs.pop("overflow")
+    for word in op.words:
+        if word in ("nneg", "exact"):
+            op.attrs["flags"] = (*_flags(op), word)
+        elif word not in _GLUE:
+            op.attrs[word] = True
+    if isinstance(math := op.attrs.get("fastmath"), tuple):
+        op.attrs["fastmath"] = ",".join(str(flag) for flag in math)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if op.symbols:
+        op.attrs["callee"] = op.symbols[0]
+    for key, extra in (("strings", op.strings), ("numbers", op.numbers), ("groups", op.groups)):
+        if extra:
+            op.attrs[key] = tuple(extra)
+    for key in REQUIRED.get(op.name, ()):
+        if key not in op.attrs:
+            raise ValueError(f"{op.name} has no {key}")
+    least, most = COUNTS.get(op.name, (0, len(op.operands)))
+    if not least <= len(op.operands) <= most:
+        raise ValueError(f"{op.name} has {len(op.operands)} operands")
+
+
+def _flags(op: Header) -> tuple[object, ...]:
+    flags = op.attrs.get("flags", ())
+    return tuple(flags) if isinstance(flags, tuple) else ()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def truth(like: Type) -> Type:
+    """Return the type of a comparison of values of that type."""
+    return Type(IntType(1), like.shape) if like != UNKNOWN else UNKNOWN
+
+
+def result_types(op: Header, operand_types: Sequence[Type]) -> tuple[Type, ...]:
+    """Return the types of an op's results; `UNKNOWN` where an op without a rule prints none.
+
+    Raises ValueError when the printed types do not fit the number of results.
+    """
+    count = len(op.results)
+    if count == 0:
+        return ()
+    if op.outs is not None:
+        outs = op.outs * count if op.name == "tt.split" else op.outs
+        if len(outs) != count:
+            raise ValueError(f"{op.name} has {count} results and {len(outs)} result types")
+        return tuple(outs)
+    if op.name == "tt.load":
+        return (pointee(operand_types[0]),)
+    dialect = op.name.partition(".")[0]
+    known = dialect in _SAME_TYPE or op.name in _FIRST_TYPE or op.name in _LAST_TYPE
+    if op.ins and known:
+        if op.name in _PREDICATES or op.name in _TESTS:
+            return (truth(op.ins[0]),)
+        if op.name == "arith.addui_extended":
+            return tuple(op.ins)
+        return (op.ins[0 if op.name in _FIRST_TYPE else -1],) * count
+    if known:
+        raise ValueError(f"{op.name} has no type")
+    return (UNKNOWN,) * count
+
+
+def expected_types(op: Header, operand_types: Sequence[Type]) -> list[Type] | None:
+    """Return the types that the text gives to the operands; None where it leaves them open."""
+    ins, count = op.ins, len(op.operands)
+    dialect = op.name.partition(".")[0]
+    if op.name == "tt.load" and operand_types:
+        value = pointee(operand_types[0])
+        return [ins[0] if ins else UNKNOWN, truth(value), value][:count]
+    if op.name == "tt.store" and operand_types:
+        value = pointee(operand_types[0])
+        return [ins[0] if ins else UNKNOWN, value, truth(value)][:count]
+    if ins is None or (dialect not in _CHECKED and not op.bracketed) or op.name in _UNCHECKED:
+        return None
+    if op.name == "arith.select":
+        return [operand_types[0], ins[-1], ins[-1]]
+    if op.name == "scf.condition":
+        return [Type(IntType(1)), *ins]
+    if len(ins) == 1 and dialect in _SAME_TYPE:
+        return ins * count
+    return ins if len(ins) == count or op.bracketed else None
