@@ -56,7 +56,6 @@ class Walker:
         self, region: Region, env: dict[str, Value], path: Path, args: tuple[Value, ...]
     ) -> tuple[Value, ...]:
         """Run a region under `path`; return what its terminator yields."""
-        domain = self.domain
         done: set[str] = set()
         incoming: dict[str, list[tuple[Path, tuple[Value, ...]]]] = {}
         yielded: tuple[Value, ...] = ()
