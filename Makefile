@@ -31,5 +31,5 @@ clean:
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install -qq -c constraints.txt -e '.[dev]'
 	touch $@
