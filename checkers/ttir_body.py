@@ -10,6 +10,9 @@ from .ttir_reader import Reader
 from .ttir_scope import Scope
 from .ttir_values import UNKNOWN, parse_type
 
+_CLOSING = {"(": ")", "[": "]"}
+_BLOCK_POINTERS = ("tt.advance", "tt.make_tensor_ptr")
+
 
 class BodyReader(Reader):
     """Reads function bodies; `scope` belongs to the function that is being read.
@@ -52,6 +55,7 @@ class BodyReader(Reader):
         return Region(tuple(blocks))
 
     def block(self) -> Block:
+        """Read a block that has a label, up to the next label or the region's end."""
         label = self.take("block", "a block")
         self.scope.block(label, self.lines[self.at - 1])
         args: list[tuple[str, Type]] = []
@@ -65,6 +69,7 @@ class BodyReader(Reader):
         return Block(label, tuple(args), self.ops())
 
     def ops(self) -> tuple[Op, ...]:
+        """Read ops up to a label or the region's end."""
         found: list[Op] = []
         while self.kinds[self.at] not in ("block", "end") and self.texts[self.at] != "}":
             found.append(self.op())
@@ -73,6 +78,7 @@ class BodyReader(Reader):
     # Ops
 
     def op(self) -> Op:
+        """Read one op, which must begin a line."""
         line = self.lines[self.at]
         if self.at and not self.ended():
             raise self.fail(f"unexpected {self.texts[self.at]!r} after an op")
@@ -93,6 +99,7 @@ class BodyReader(Reader):
         return self.built(head)
 
     def results(self) -> tuple[str, ...]:
+        """Read `%a, %b =` or `%a:2 =`, if the op has results."""
         names: list[str] = []
         while self.kinds[self.at] == "value":
             name = self.take("value", "a result")
@@ -131,6 +138,7 @@ class BodyReader(Reader):
         """Read the rest of any other op: its parts in whatever order its dialect prints them."""
         opened: list[tuple[str, int]] = []
         first = self.at
+        self.bare = "!tt.ptr" if op.name in _BLOCK_POINTERS else "!tt.tensordesc"
         while True:
             kind, text = self.kinds[self.at], self.texts[self.at]
             if kind in ("loc", "end") or (self.ended() and not any(b == "[" for b, _ in opened)):
@@ -162,17 +170,16 @@ class BodyReader(Reader):
                 self.at += 1
                 if self.kinds[self.at] != "value":
                     op.ins, op.bracketed = self.types()
-            elif text == "->" and not opened:
-                self.at += 1
-                op.outs = self.types()[0]
-            elif text in ("to", "into") and op.ins is not None and not op.regions:
+            elif (text == "->" and not opened) or (
+                text in ("to", "into") and op.ins is not None and not op.regions
+            ):
                 self.at += 1
                 op.outs = self.types()[0]
             elif text in ("(", "["):
                 self.at += 1
                 opened.append((text, len(op.operands)))
             elif text in (")", "]"):
-                if not opened or {"(": ")", "[": "]"}[opened[-1][0]] != text:
+                if not opened or _CLOSING[opened[-1][0]] != text:
                     raise self.fail(f"unbalanced {text!r}")
                 self.at += 1
                 bracket, start = opened.pop()
@@ -209,6 +216,7 @@ class BodyReader(Reader):
             op.words.append(text)
 
     def successor(self) -> Successor:
+        """Read a branch target, `^bb1` or `^bb1(%a : i32)`."""
         label = self.take("block", "a block")
         names: list[str] = []
         if self.accept("("):
@@ -241,7 +249,7 @@ class BodyReader(Reader):
         expected = expected_types(head, operand_types)
         if expected is not None:
             self.agree(head.operands, operand_types, expected, line)
-        for name, kind in zip(head.results, types):
+        for name, kind in zip(head.results, types, strict=True):
             scope.define(name, kind, line)
         successors = tuple(head.successors)
         scope.branch(successors, line)
@@ -267,6 +275,6 @@ class BodyReader(Reader):
         """Raise TtirSyntaxError unless each operand has the type that the text gives it."""
         if len(names) != len(expected):
             raise self.fail(f"{len(names)} operands and {len(expected)} types", line)
-        for name, kind, wanted in zip(names, types, expected):
+        for name, kind, wanted in zip(names, types, expected, strict=True):
             if kind != wanted and UNKNOWN not in (kind, wanted):
                 raise self.fail(f"{name} is {kind}, not {wanted}", line)

@@ -122,7 +122,7 @@ def hash_tokens(tokens: Tokens) -> str:
     """Return the hash that `ttir_hash` gives for the text of these tokens."""
     parts: list[str] = []
     previous = 0
-    for kind, text, line in zip(tokens.kinds, tokens.texts, tokens.lines):
+    for kind, text, line in zip(tokens.kinds, tokens.texts, tokens.lines, strict=True):
         if kind == "loc":
             continue
         parts.append("\n" if line != previous else " ")

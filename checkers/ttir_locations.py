@@ -21,7 +21,7 @@ def in_library(line: SourceLine) -> bool:
 
 def _split(text: str, separator: str) -> list[str]:
     """Split at a separator that stands outside brackets and strings."""
-    parts, depth, start, quoted, i = [], 0, 0, False, 0
+    parts, depth, start, quoted, i = list[str](), 0, 0, False, 0
     while i < len(text):
         char = text[i]
         if quoted:

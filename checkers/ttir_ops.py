@@ -18,14 +18,21 @@ _FIRST_TYPE = ("tt.addptr", "tt.advance", "math.fpowi")
 _LAST_TYPE = frozenset(
     f"tt.{name}"
     for name in (
-        "clampf get_num_programs get_program_id make_range make_tensor_descriptor make_tensor_ptr "
-        "mulhiui precise_divf precise_sqrt"
-    ).split()
+        "clampf",
+        "get_num_programs",
+        "get_program_id",
+        "make_range",
+        "make_tensor_descriptor",
+        "make_tensor_ptr",
+        "mulhiui",
+        "precise_divf",
+        "precise_sqrt",
+    )
 )
 _PREDICATES = ("arith.cmpi", "arith.cmpf")
 _TESTS = ("math.isfinite", "math.isinf", "math.isnan", "math.isnormal")
 #: Words that hold an op's text together and say nothing by themselves.
-_GLUE = frozenset("attributes do else iter_args step to".split())
+_GLUE = frozenset(("attributes", "do", "else", "iter_args", "step", "to"))
 #: Ops whose printed types are not those of their operands, one by one.
 _UNCHECKED = frozenset(("arith.addui_extended", "tt.make_tensor_ptr", "tt.advance"))
 _CHECKED = ("arith", "math", "scf", "tt", "ub")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from math import prod
 
-from .ttir import Type
+from .ttir import OpaqueType, PtrType, Type
 from .ttir_lexer import Tokens, TtirSyntaxError, tokenize, unquote
 from .ttir_locations import Locations
 from .ttir_values import constant_bits, parse_type
@@ -28,6 +28,8 @@ class Reader:
         self.lines = self.tokens.lines
         self.locations = Locations(self.tokens)
         self.at = 0
+        #: The dialect type that is meant where only its `<..>` is printed.
+        self.bare = "!tt.tensordesc"
 
     def fail(self, what: str, line: int | None = None) -> TtirSyntaxError:
         """Return (not raise) the error for a line, the next token's unless given."""
@@ -81,10 +83,10 @@ class Reader:
                 return found
         if text == "<":
             inner = self.raw()
-            name = "!tt.tensordesc" if inner.startswith("<tensor") else "!tt.ptr"
-            found = parse_type(name + inner)
-            if found is not None:
-                return found
+            scalar = parse_type(f"!tt.ptr{inner}")
+            if scalar is not None and isinstance(scalar.elem, PtrType):
+                return scalar
+            return Type(OpaqueType(self.bare + inner))
         raise self.unexpected("a type")
 
     def types(self) -> tuple[list[Type], bool]:
@@ -113,16 +115,14 @@ class Reader:
                 raise self.fail(f"expected {stack[-1]!r}", self.lines[start])
             if kind == "punct" and text in _CLOSING:
                 stack.append(_CLOSING[text])
-            elif kind == "punct" and text in _CLOSING.values():
-                if text != stack.pop():
-                    raise self.fail(f"unbalanced {text!r}")
+            elif kind == "punct" and text in _CLOSING.values() and text != stack.pop():
+                raise self.fail(f"unbalanced {text!r}")
             self.at += 1
             if not stack:
                 break
-        spaced = "".join(
+        return "".join(
             text + " " if text in (",", ":") else text for text in self.texts[start : self.at]
         )
-        return spaced
 
     def dictionary(self) -> dict[str, object]:
         """Read `{key = value, flag}`; a key without a value is True."""
@@ -180,7 +180,7 @@ class Reader:
             self.expect(":")
             self.at -= 1
             return self._sequence(":", ">")
-        if kind in ("word", "type") and (found := parse_type(text)) is not None:
+        if kind in ("word", "type") and text != "none" and (found := parse_type(text)):
             return found
         if self.texts[self.at] == "<":
             text += self.raw()

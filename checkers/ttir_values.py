@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from .ttir import FLOAT_WIDTHS, Elem, FloatType, IntType, OpaqueType, PtrType, Type
+from .ttir import FLOAT_WIDTHS, FloatType, IntType, OpaqueType, PtrType, Type
 
 _INT = re.compile(r"[su]?i(\d+)")
 _TENSOR = re.compile(r"tensor<((?:\d+x)*)(.*)>")
@@ -128,7 +128,7 @@ def constant_bits(literal: str, of: Type) -> int:
     if isinstance(of.elem, OpaqueType) and of.elem.text == "index":
         return int(literal, 0)
     if not isinstance(of.elem, IntType):
-        raise ValueError(f"{of} has no constants")
+        raise ValueError(f"{of} has no constants")  # noqa: TRY004 - a fault of the text
     width = of.elem.width
     if literal in ("true", "false"):
         if width != 1:
