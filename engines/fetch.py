@@ -157,10 +157,8 @@ def _locked(entry: Entry, console: Console) -> Generator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        _say(
-            console,
-            f"waiting for another kvproof that fetches {entry.folder.parent.name} {entry.folder.name}",
-        )
+        title = f"{entry.folder.parent.name} {entry.folder.name}"
+        _say(console, f"waiting for another kvproof that fetches {title}")
         lock.acquire()
     try:
         yield
