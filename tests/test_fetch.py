@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import socket
 import subprocess
 import sys
 import textwrap
@@ -41,7 +40,6 @@ def index(monkeypatch, tmp_path):
 
 @pytest.fixture
 def entry(tmp_path):
-    """Give the cache's entry of demo 1.0."""
     return Entry(tmp_path / "cache" / "demo" / "1.0")
 
 
@@ -56,12 +54,6 @@ def refused(**asked):
         get(**asked)
     assert "\n" not in str(raised.value)
     return str(raised.value)
-
-
-def unused_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_keeps_only_the_named_file_of_a_wheel_for_another_platform(index, entry):
@@ -82,8 +74,9 @@ def test_a_cached_file_needs_no_index_and_an_uncached_one_does(index):
     first = get()
     index.close()
     assert get() == first
-    assert "cannot reach the package index" in refused(files=("demo/other.py",))
-    assert "KVPROOF_CACHE" in refused(files=("demo/other.py",))
+    line = refused(files=("demo/other.py",))
+    assert "cannot reach the package index" in line
+    assert "KVPROOF_CACHE" in line
 
 
 def test_a_glob_takes_its_folder_and_not_the_ones_below(index):
@@ -157,7 +150,8 @@ def test_tells_an_unknown_project_from_an_index_that_fails(index):
 
 def test_no_network_is_one_line(index, monkeypatch):
     index.add("demo", WHEEL, wheel({MEMBER: BODY}))
-    monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{unused_port()}/simple")
+    with FakeIndex() as closed:
+        monkeypatch.setenv("PIP_INDEX_URL", closed.url)
     assert "cannot reach the package index" in refused()
     assert not fetch.index_reachable("demo")
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", index.url)
