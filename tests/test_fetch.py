@@ -25,7 +25,6 @@ WHEEL = "demo-1.0-cp39-cp39-win_arm64.whl"
 
 @pytest.fixture
 def index(monkeypatch, tmp_path):
-    """Give an empty index that pip's variables name, and an empty cache."""
     for name in tuple(os.environ):
         if name.startswith("PIP_") or name in {"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}:
             monkeypatch.delenv(name)
@@ -44,12 +43,10 @@ def entry(tmp_path):
 
 
 def get(version="1.0", files=(MEMBER,), engine="demo", console=None):
-    """Fetch without telling anyone."""
     return fetch.fetch(engine, version, files, console=console or Console(file=StringIO()))
 
 
 def refused(**asked):
-    """Return the one line that a fetch is refused with."""
     with pytest.raises(KvproofError) as raised:
         get(**asked)
     assert "\n" not in str(raised.value)
@@ -57,7 +54,6 @@ def refused(**asked):
 
 
 def test_keeps_only_the_named_file_of_a_wheel_for_another_platform(index, entry):
-    """Keep one file of a wheel that this Python could not install."""
     content = wheel({MEMBER: BODY, "demo/other.py": b"other"})
     index.add("demo", WHEEL, content)
     got = get(engine="Demo")
