@@ -25,7 +25,7 @@ def capture(
     *,
     lift: Mapping[str, str] | None = None,
 ) -> Capture:
-    """Call `callable_name` of a loaded module with the recipe's arguments, and compile its launches.
+    """Call a function of a loaded module with the recipe's arguments, and compile its launches.
 
     An exception of the host function, or a kernel that does not compile, becomes `Capture.error`
     (with the launches before it). A host function that launches nothing gives no launches and no
@@ -52,7 +52,7 @@ def capture(
     try:
         with space, named_target(compiler.target), recorder:
             function(**arguments)
-    except (Exception, SystemExit) as problem:
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 - an engine may raise anything
         error = _host_error(problem, loaded, callable_name)
     finally:
         space.describe = None

@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import triton
+from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.compiler.compiler import make_backend
 from triton.compiler.errors import CompilationError
-from triton._C.libtriton import ir
 
 from ..spec.errors import KvproofError
 from ..spec.launch import ArgInfo, Launch
@@ -45,7 +45,7 @@ class Compiler:
         self.target = target
         self.shown = shown
         self.compiled = 0
-        self._texts: dict[tuple[object, ...], str] = {}
+        self._texts: dict[tuple[object, ...], str | KvproofError] = {}
 
     def compile(
         self, launch: Recorded, *, lift: Mapping[str, str] | None = None
@@ -88,7 +88,7 @@ class Compiler:
             try:
                 text = self._text(launch, {**kept, name: kind})
                 kept[name] = kind
-            except KvproofError as error:
+            except KvproofError as error:  # noqa: PERF203 - a compile dwarfs it
                 notes.append(f"could not lift {name} of {launch.function.__name__}: {error.what}")
         return kept, text, notes
 
@@ -123,11 +123,19 @@ class Compiler:
                 repr([(path, _identity(value)) for path, value in constexprs.items()]),
                 repr(sorted(launch.options.items())),
             )
-            if key not in self._texts:
-                self._texts[key] = self._compile(function, signature, constexprs, launch.options)
-        except Exception as error:
+        except Exception as error:  # the key needs every function that the kernel calls
             raise self._failure(function, where, error) from error
+        if key not in self._texts:
+            try:
+                text = self._compile(function, signature, constexprs, launch.options)
+            except Exception as error:
+                failure = self._failure(function, where, error)
+                self._texts[key] = failure
+                raise failure from error
+            self._texts[key] = text
         text = self._texts[key]
+        if isinstance(text, KvproofError):
+            raise text
         if not _LOCATION.search(text):
             raise KvproofError(f"the IR of {function.__name__} has no source lines", where=where)
         return text

@@ -206,9 +206,9 @@ def _execute(path: Path, name: str, where: str) -> ModuleType:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an exception as one line: its type and its message's last non-empty line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__
+    """Return an exception as one line of 400 characters at most: its type and its message."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:400]}" if text else type(error).__name__
 
 
 def line_in(error: BaseException, path: Path) -> int:

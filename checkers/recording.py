@@ -21,6 +21,8 @@ from triton.runtime.jit import JITFunction, create_function_from_signature
 
 from ..spec.errors import KvproofError
 from ..spec.launch import ArgInfo
+from .loading import one_line
+from .stubs import Stub
 from .tensors import KnownTensors, short_name
 
 Path = tuple[int, ...]
@@ -84,8 +86,11 @@ class Recorder:
     def __enter__(self) -> Recorder:
         """Replace the launch methods of Triton's classes."""
 
-        def run(function: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> NoKernel:
-            return self._launch(function, args, grid, warmup, kwargs)
+        def run(function: Any, *args: Any, grid: Any, warmup: Any, **kwargs: Any) -> NoKernel:
+            if warmup:
+                self.note(f"{function.__name__} was warmed up, which launches nothing")
+                return NoKernel()
+            return self._launch(function, args, grid, kwargs)
 
         def tune(tuner: Any, *args: Any, **kwargs: Any) -> NoKernel:
             return self._tune(tuner, args, kwargs)
@@ -112,20 +117,17 @@ class Recorder:
             self.notes.append(text)
 
     def _launch(
-        self, function: Any, args: Sequence[Any], grid: Any, warmup: bool, kwargs: dict[str, Any]
+        self, function: Any, args: Sequence[Any], grid: Any, kwargs: dict[str, Any]
     ) -> NoKernel:
         name = function.__name__
-        if warmup:
-            self.note(f"{name} was warmed up, which launches nothing")
-            return NoKernel()
-        for value in (*args, *kwargs.values()):
-            if type(value).__name__ == "Stub":
-                raise KvproofError(
-                    f"{value!r} is passed to kernel {name}", mend="give it a value with a switch"
-                )
+        stub = next(_stubs((*args, *kwargs.values())), None)
+        if stub is not None:
+            mend = "give it a value with a switch"
+            raise KvproofError(f"{stub!r} is passed to kernel {name}", mend=mend)
         binder = create_function_from_signature(function.signature, function.params, self._backend)
         bound, specialization, options = binder(*args, **kwargs)
-        signature = {param.name: item[0] for param, item in zip(function.params, specialization)}
+        pairs = zip(function.params, specialization, strict=True)
+        signature = {param.name: item[0] for param, item in pairs}
         values = list(bound.values())
         constexprs = {
             path: _at(values, path) for path, kind in _leaves(signature) if kind == "constexpr"
@@ -154,7 +156,7 @@ class Recorder:
             if hasattr(value, "data_ptr") or not isinstance(value, (bool, int, float)):
                 mend = "only pointers, numbers and constants can be proved about"
                 raise KvproofError(f"argument {name} of {kernel} is of type {kind}", mend=mend)
-            owner = self._known.address_owner(value) if kind in ("i64", "u64") else None
+            owner = self._known.address_owner(value)
             if owner is not None:
                 self.note(
                     f"argument {name} of {kernel} is the address of {owner}, passed as an integer"
@@ -171,7 +173,8 @@ class Recorder:
         return ArgInfo(name, "pointer", kind, None, owner, at, shape, strides)
 
     def _temporary(self, kernel: str, name: str, tensor: torch.Tensor) -> str | None:
-        what = f"argument {name} of {kernel} is a temporary ({short_name(tensor.dtype)}, {tuple(tensor.shape)})"
+        form = f"{short_name(tensor.dtype)}, {tuple(tensor.shape)}"
+        what = f"argument {name} of {kernel} is a temporary ({form})"
         original = self._known.copied(tensor)
         if original is None:
             self.note(f"{what} that the host function made, not a tensor of the recipe")
@@ -180,7 +183,7 @@ class Recorder:
         return f"~{original}"
 
     def _tune(self, tuner: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> NoKernel:
-        tuner.nargs = dict(zip(tuner.arg_names, args))
+        tuner.nargs = dict(zip(tuner.arg_names, args, strict=False))
         try:
             for config in self._kept_configs(tuner, kwargs):
                 self._run_config(tuner, config, args, kwargs)
@@ -194,17 +197,17 @@ class Recorder:
         name = tuner.base_fn.__name__
         for what, names in (("zeroes", tuner.reset_to_zero), ("restores", tuner.restore_value)):
             if names:
-                self.note(
-                    f"the autotuner of {name} {what} {', '.join(names)} while it tries configurations"
-                )
+                self.note(f"the autotuner of {name} {what} {', '.join(names)} while it tunes")
+        if not tuner.early_config_prune:
+            return list(tuner.configs)
         try:
-            if tuner.early_config_prune:
-                return list(tuner.early_config_prune(tuner.configs, tuner.nargs, **kwargs))
-        except Exception as error:
-            self.note(
-                f"pruning of {name} failed ({type(error).__name__}: {error}): every configuration is taken"
-            )
-        return list(tuner.configs)
+            kept = list(tuner.early_config_prune(tuner.configs, tuner.nargs, **kwargs))
+        except Exception as error:  # noqa: BLE001 - the engine's code; without a device it may fail
+            self.note(f"pruning of {name} failed ({one_line(error)}): every configuration is taken")
+            return list(tuner.configs)
+        if not kept:
+            raise KvproofError(f"the pruning of {name} keeps no configuration")
+        return kept
 
     def _run_config(
         self, tuner: Any, config: Any, args: Sequence[Any], kwargs: dict[str, Any]
@@ -234,8 +237,8 @@ class Recorder:
             return
         try:
             hook(everything)
-        except Exception as error:
-            self.note(f"an autotuner hook failed ({type(error).__name__}: {error})")
+        except Exception as error:  # noqa: BLE001 - the engine's code; without a device it may fail
+            self.note(f"an autotuner hook failed ({one_line(error)})")
 
 
 def constexpr_value(value: Any) -> int | float | bool | str | None:
@@ -251,6 +254,14 @@ def constexpr_value(value: Any) -> int | float | bool | str | None:
     if isinstance(value, JITFunction):
         return f"{value.__module__}:{value.__name__}"
     return str(value)
+
+
+def _stubs(values: Sequence[Any]) -> Iterator[Stub]:
+    for value in values:
+        if isinstance(value, Stub):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _stubs(cast(Sequence[Any], value))
 
 
 def _grid(kernel: str, grid: Any) -> tuple[int, int, int]:

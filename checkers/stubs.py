@@ -23,7 +23,7 @@ from .switches import RealPatches, switch_value
 
 
 class StubBase:
-    """Base that a class gets in place of a stub (`class Mine(stub): ...`); missing parts are stubs."""
+    """Base that a class on a stub gets (`class Mine(stub): ...`); its missing parts are stubs."""
 
     _stub_space: StubSpace
     _stub_path = "stub base"
@@ -35,7 +35,7 @@ class StubBase:
         """Accept the class keywords of the real base."""
 
     def __getattr__(self, name: str) -> object:
-        """Return a stub for a member of the missing base. Raises AttributeError for dunder names."""
+        """Return a stub for a member of the base. Raises AttributeError for dunder names."""
         if _is_dunder(name):
             raise AttributeError(name)
         return self._stub_space.value(f"{self._stub_path}.{name}")
@@ -124,7 +124,11 @@ class StubModule(ModuleType):
         """Make the module; it counts as a package so that anything imports below it."""
         super().__init__(name)
         self._stub_space = space
-        self.__path__: list[str] = []
+        self.__path__ = []
+
+    def __bool__(self) -> bool:
+        """Return False, so that `if vendor_library:` takes the path without it."""
+        return False
 
     def __getattr__(self, name: str) -> object:
         """Return the real submodule, switch or stub of that name."""

@@ -32,7 +32,7 @@ def switch_value(path: str, switch: Switch) -> object:
         )
     if form.endswith("object") and not isinstance(value, Mapping):
         raise KvproofError(f"switch form {form!r} needs a mapping of attributes", where=path)
-    made = _dtype(value) if form.endswith("dtype") else _plain(value)
+    made = _dtype(str(value)) if form.endswith("dtype") else _plain(value)
     return _returning(made) if form.startswith("call") else made
 
 

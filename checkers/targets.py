@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ DEFAULT_TARGET = "cuda:90"
 
 
 def parse_target(text: str) -> GPUTarget:
-    """Return Triton's target for "cuda:90" or "hip:gfx942". Raises KvproofError for another text."""
+    """Return Triton's target for "cuda:90" or "hip:gfx942". Raises KvproofError for another."""
     backend, _, arch = text.partition(":")
     if backend == "cuda" and arch.isdigit():
         return GPUTarget("cuda", int(arch), 32)
@@ -57,11 +57,11 @@ class NamedTargetDriver:
 
 
 @contextmanager
-def named_target(target: GPUTarget) -> Iterator[None]:
+def named_target(target: GPUTarget) -> Generator[None]:
     """Make Triton see `target` as the active one inside the block."""
-    before = driver._active
+    before = driver._active  # noqa: SLF001 - `active` would look for a device
     driver.set_active(NamedTargetDriver(target))
     try:
         yield
     finally:
-        driver._active = before
+        driver._active = before  # noqa: SLF001

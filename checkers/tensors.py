@@ -62,7 +62,9 @@ def make_tensor(arg: TensorArg, *, seed: int) -> torch.Tensor:
     count = 1
     for size in arg.shape:
         count *= size
-    extent = 1 + sum((size - 1) * stride for size, stride in zip(arg.shape, strides) if count)
+    extent = 1 + sum(
+        (size - 1) * stride for size, stride in zip(arg.shape, strides, strict=True) if count
+    )
     tensor = _storage(extent, kind, arg.name).as_strided(arg.shape, strides)
     if arg.values is not None:
         _fill_values(tensor, arg, count)
@@ -119,10 +121,10 @@ class KnownTensors:
         self._bases = {
             tensor.untyped_storage().data_ptr(): (name, tensor) for name, tensor in tensors.items()
         }
-        self._versions = {name: tensor._version for name, tensor in tensors.items()}
+        self._versions = {name: version(tensor) for name, tensor in tensors.items()}
 
     def find(self, tensor: torch.Tensor) -> tuple[str, int] | None:
-        """Return the name of the tensor whose storage this one shares, and the byte offset from it."""
+        """Return the name of the tensor whose storage this one shares, and the bytes from it."""
         known = self._bases.get(tensor.untyped_storage().data_ptr())
         if known is None:
             return None
@@ -131,9 +133,9 @@ class KnownTensors:
             tensor.storage_offset() * tensor.element_size()
             - base.storage_offset() * base.element_size()
         )
-        return name, at
+        return name, int(at)
 
-    def address_owner(self, value: int) -> str | None:
+    def address_owner(self, value: float) -> str | None:
         """Return the name of the tensor whose data pointer is that integer."""
         owners = (
             name for name, tensor in self._bases.values() if value and tensor.data_ptr() == value
@@ -158,15 +160,20 @@ class KnownTensors:
         return found[0] if len(found) == 1 else None
 
     def names(self, values: list[object]) -> list[str]:
-        """Return the recipe names of those values that are tensors of the recipe, or views of one."""
+        """Return the names of those values that are tensors of the recipe, or views of one."""
         found = [self.find(value) for value in values if isinstance(value, torch.Tensor)]
         return [known[0] for known in found if known is not None]
 
     def written(self) -> list[str]:
         """Return the names of tensors that torch operations have written since the start."""
         return [
-            name for name, tensor in self._bases.values() if tensor._version != self._versions[name]
+            name for name, tensor in self._bases.values() if version(tensor) != self._versions[name]
         ]
+
+
+def version(tensor: torch.Tensor) -> int:
+    """Return torch's count of the in-place writes to a tensor and its views."""
+    return tensor._version  # noqa: SLF001 - torch gives no other way
 
 
 def _comparable(tensor: torch.Tensor) -> torch.Tensor:
