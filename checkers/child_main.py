@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from ..spec.call import CallRecipe, Switches
 from ..spec.errors import KvproofError
+from .child import DEFAULT_TARGET
 from .loading import Loaded, ModuleSource, load_module, one_line
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Session:
         return asdict(capture(loaded, function, CallRecipe.from_json(recipe), compiler, lift=lift))
 
     def _load(self, source: dict[str, Any], switches: Switches) -> Loaded:
-        from .targets import DEFAULT_TARGET, named_target, parse_target
+        from .targets import named_target, parse_target
 
         key = json.dumps([source, switches], sort_keys=True)
         if key not in self._loaded:

@@ -12,9 +12,6 @@ from triton.runtime import driver
 
 from ..spec.errors import KvproofError
 
-#: Target of a capture unless another is named: NVIDIA sm90.
-DEFAULT_TARGET = "cuda:90"
-
 
 def parse_target(text: str) -> GPUTarget:
     """Return Triton's target for "cuda:90" or "hip:gfx942". Raises KvproofError for another."""

@@ -201,3 +201,14 @@ def test_an_error_of_the_host_is_one_line():
     assert error is not None
     assert "raise_error raises ValueError: slots must be sorted by the caller" in error
     assert "\n" not in error
+
+
+def test_the_whole_compiler_stands_in_where_its_steps_changed(monkeypatch, tmp_path):
+    def changed(*_):
+        raise AttributeError("no such step")
+
+    steps = grab("rows.py", "write_rows").launches[0]
+    monkeypatch.setenv("TRITON_HOME", str(tmp_path))
+    monkeypatch.setattr(Compiler, "_first_stage", changed)
+    assert grab("rows.py", "write_rows").launches[0].ttir == steps.ttir
+    assert list(tmp_path.iterdir()) == []
