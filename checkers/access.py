@@ -18,12 +18,15 @@ class Loop:
     Args:
         index: the iteration number, a 64-bit term of its own.
         guard: the condition that the iteration happens.
+        op: the loop.
         iv: the induction variable's term.
         width: its width in bits.
+        lower, step: the first value and the increment.
     """
 
     index: Any
     guard: Any
+    op: Op
     iv: Term
     width: int
     lower: Term

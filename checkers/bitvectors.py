@@ -85,6 +85,21 @@ def same(a: Term, b: Term) -> bool:
 class BitVectors:
     """Implements `optable.Algebra` on z3 terms."""
 
+    #: Width of program ids and lane indices.
+    index_width = 32
+
+    def bits(self, a: Term, w: int) -> Term:
+        """Return the bit pattern of an integer of width `w`."""
+        return a
+
+    def number(self, a: Term, w: int) -> Term:
+        """Return the integer of a bit pattern of width `w`."""
+        return a
+
+    def held(self, w: int) -> int:
+        """Return the width at which an integer of width `w` is kept."""
+        return w
+
     def __init__(self) -> None:
         self._functions: dict[str, Any] = {}
 

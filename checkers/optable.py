@@ -38,6 +38,8 @@ class Algebra(Protocol):
     def float_cast(self, a: Any, source: str, target: str, rounding: str | None) -> Any: ...
     def int_to_float(self, a: Any, w: int, fmt: str, *, signed: bool) -> Any: ...
     def float_to_int(self, a: Any, fmt: str, w: int, *, signed: bool) -> Any: ...
+    def bits(self, a: Any, w: int) -> Any: ...
+    def number(self, a: Any, w: int) -> Any: ...
     def uninterpreted(self, name: str, args: tuple[Any, ...], op: Op) -> Any: ...
 
 
@@ -89,7 +91,14 @@ def float_name(op: Op, operand: int | None = 0) -> str:
 def _bitcast(g: Algebra, op: Op, v: tuple[Any, ...]) -> Any:
     if op.operand_types[0].width() != op.result_types[0].width():
         raise TypeError(f"{op.name}: widths differ")
-    return v[0]
+    w = op.operand_types[0].width()
+    source, target = op.operand_types[0].elem, op.result_types[0].elem
+    bits = g.bits(v[0], w) if isinstance(source, IntType) else v[0]
+    return g.number(bits, w) if isinstance(target, IntType) else bits
+
+
+def _select(g: Algebra, op: Op, v: tuple[Any, ...]) -> Any:
+    return g.select(*v, op.result_types[0].width())
 
 
 def _umulhi(g: Algebra, op: Op, v: tuple[Any, ...]) -> Any:
@@ -115,7 +124,7 @@ def _rows() -> list[OpRow]:
         OpRow("arith.addi", "sum modulo 2^w", lambda g, o, v: g.add(*v, width(o))),
         OpRow("arith.subi", "difference modulo 2^w", lambda g, o, v: g.sub(*v, width(o))),
         OpRow("arith.muli", "product modulo 2^w", lambda g, o, v: g.mul(*v, width(o))),
-        OpRow("arith.select", "second or third by the first", lambda g, o, v: g.select(*v, o.result_types[0].width())),
+        OpRow("arith.select", "second or third by the first", _select),
         OpRow(
             "arith.extsi", "widen by sign", lambda g, o, v: g.sext(*v, width(o), result_width(o))
         ),

@@ -45,7 +45,7 @@ class SymbolicDomain(Shapes, Memory, Loops):
     def __post_init__(self) -> None:
         """Make the program ids; an axis of extent 1 is the constant 0."""
         self.programs: list[Term] = [
-            0 if is_const(extent) and extent == 1 else z3.BitVec(f"pid{axis}", 32)
+            0 if is_const(extent) and extent == 1 else z3.BitVec(f"pid{axis}", self.algebra.index_width)
             for axis, extent in enumerate(self.grid)
         ]
 
@@ -64,7 +64,9 @@ class SymbolicDomain(Shapes, Memory, Loops):
 
     def num_programs(self, axis: int) -> Lanes:
         extent = self.grid[axis]
-        return self.scalar(extent if is_const(extent) else z3.Extract(31, 0, extent))
+        if is_const(extent):
+            return self.scalar(extent)
+        return self.scalar(z3.Extract(self.algebra.index_width - 1, 0, extent))
 
     def make_range(self, op: Op, start: int, end: int) -> Lanes:
         return Lanes((end - start,), lambda idx: self.algebra.add(idx[0], start, 32), op)
@@ -109,7 +111,8 @@ class SymbolicDomain(Shapes, Memory, Loops):
             if a.arg != b.arg or a.elem != b.elem:
                 raise Unsupported(op.name, line_of(op), "a choice between two buffers")
             return Pointer(a.arg, self.algebra.select(c, a.offset, b.offset, 64), a.elem)
-        return self.algebra.select(c, a, b, Type(elem).width())
+        w = Type(elem).width()
+        return self.algebra.select(c, a, b, self.algebra.held(w) if isinstance(elem, IntType) else w)
 
     def addptr(self, op: Op, pointer: Lanes, offset: Lanes) -> Lanes:
         elem = op.operand_types[1].elem

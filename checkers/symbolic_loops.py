@@ -8,7 +8,7 @@ from typing import Any
 import z3
 
 from .access import Loop
-from .bitvectors import Term, conj, is_const, term
+from .bitvectors import BitVectors, Term, conj, is_const, term
 from .domain import Body, Path, Unsupported, line_of
 from .lanes import Lanes
 from .ttir import IntType, Op
@@ -25,6 +25,7 @@ class Loops:
         stack: the symbolic loops around the current op, outermost first.
     """
 
+    algebra: BitVectors
     loops: list[Loop]
     stack: list[Loop]
 
@@ -43,16 +44,14 @@ class Loops:
         if init:
             return self._unroll(op, (lower, upper, step), init, path, body)
         w = elem.width
-        wide = 2 * w
+        # Counted at twice the width, so that the count itself cannot wrap.
+        held, wide = self.algebra.held(w), 2 * w
         index = z3.BitVec(f"k{len(self.loops)}", 64)
-        low, high, by = (z3.SignExt(w, term(bound, w)) for bound in (lower, upper, step))
-        count = index if wide == 64 else z3.ZeroExt(wide - 64, index)
-        reached = low + count * by
-        guard = z3.And(
-            z3.ULE(index, z3.BitVecVal((1 << w) - 1, 64)), by > 0, reached < high
-        )
-        iv = z3.Extract(w - 1, 0, reached)
-        frame = Loop(index, guard, iv, w, lower, step)
+        low, high, by = (_widen(term(bound, held), wide) for bound in (lower, upper, step))
+        reached = low + _widen(index, wide) * by
+        guard = z3.And(index >= 0, z3.ULT(index, 1 << min(w, 63)), by > 0, reached < high)
+        iv = reached if held == wide else z3.Extract(held - 1, 0, reached)
+        frame = Loop(index, guard, op, iv, w, lower, step)
         self.loops.append(frame)
         self.stack.append(frame)
         try:
@@ -97,3 +96,7 @@ class Loops:
                 return values
             carried = after(values, path)
         raise Unsupported(op.name, line_of(op), f"more than {UNROLL} iterations")
+
+
+def _widen(value: Any, w: int) -> Any:
+    return value if value.size() == w else z3.SignExt(w - value.size(), value)

@@ -54,17 +54,20 @@ class Memory:
             if place.arg in self.written:
                 raise Unsupported(op.name, line_of(op), f"a load from {place.arg}, which is stored")
             bits = self.memory(place.arg, w)(term(place.offset, 64))
+            held = w
+            if isinstance(elem, IntType):
+                bits, held = self.algebra.number(bits, w), self.algebra.held(w)
             if mask is None:
                 loaded = bits
             else:
                 otherwise = (
-                    self._undefined(op, serial, idx, access.loops, w)
+                    self._undefined(op, serial, idx, access.loops, held)
                     if other is None
                     else self.algebra.zext(other.at(idx), 1, 8)
                     if elem == IntType(1)
                     else other.at(idx)
                 )
-                loaded = self.algebra.select(mask.at(idx), bits, otherwise, w)
+                loaded = self.algebra.select(mask.at(idx), bits, otherwise, held)
             return self.algebra.trunc(loaded, 8, 1) if elem == IntType(1) else loaded
 
         def deps(idx: Idx) -> list[Dep]:
@@ -84,8 +87,8 @@ class Memory:
     def _undefined(self, op: Op, serial: int, idx: Idx, loops: tuple[Loop, ...], w: int) -> Term:
         """Return the value of a masked-off lane: arbitrary, but the same for the same lane."""
         name = f"undefined {op.results[0]} {serial}"
-        keys = [term(pid, 32) for pid in self.programs]
-        keys += [term(i, 32) for i in idx] + [loop.index for loop in loops]
+        keys = [term(pid, self.algebra.index_width) for pid in self.programs]
+        keys += [term(i, self.algebra.index_width) for i in idx] + [loop.index for loop in loops]
         function = z3.Function(name, *(key.sort() for key in keys), z3.BitVecSort(w))
         return function(*keys)
 

@@ -102,6 +102,7 @@ class Walker:
     ) -> None:
         conditions: tuple[Path, ...] = (path,)
         if op.name == "cf.cond_br":
+            self.trace.conditions.append((op, env[op.operands[0]], path))
             taken = self.domain.truth(env[op.operands[0]])
             conditions = (
                 self.domain.both(path, taken),
@@ -196,6 +197,7 @@ class Walker:
         self, op: Op, condition: Value, env: dict[str, Value], path: Path
     ) -> tuple[Value, ...]:
         domain = self.domain
+        self.trace.conditions.append((op, condition, path))
         taken = domain.truth(condition)
         sides: list[tuple[Value, ...]] = []
         paths = (domain.both(path, taken), domain.both(path, domain.negate(taken)))
@@ -219,6 +221,7 @@ class Walker:
             return self._region(op.regions[0], dict(env), here, (iv, *carried))
 
         lower, upper, step = operands[:3]
+        self.trace.conditions += [(op, bound, path) for bound in operands[:3]]
         return self.domain.loop(op, (lower, upper, step), operands[3:], path, body)
 
     def _while(

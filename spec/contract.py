@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .dtypes import dtype
 from .errors import ContractError
-from .expr import Expr
+from .expr import Expr, as_expr, substitute
 from .rules import (
     CONTIGUOUS,
     DISTINCT,
@@ -197,34 +197,47 @@ class Instance:
             numbers[name] = value
         return numbers
 
+    def row_ends(self) -> tuple[tuple[Expr, Expr, str], ...]:
+        """Return what must hold for rows to fit: (end, limit, what), each `end <= limit`.
+
+        Segments of a cache follow each other inside a row in the order in which they are named,
+        and the last ends before the first of the next place begins.
+        """
+        conditions: list[tuple[Expr, Expr, str]] = []
+        for cache in self.contract.caches():
+            mine = [segment for segment in self.contract.segments if segment.into == cache]
+            for segment, following in zip(mine, mine[1:], strict=False):
+                conditions.append(
+                    (
+                        place_offset(segment, 0, segment.width),
+                        place_offset(following, 0, 0),
+                        f"segments {segment.name} and {following.name} overlap",
+                    )
+                )
+            conditions.append(
+                (
+                    place_offset(mine[-1], 0, mine[-1].width),
+                    place_offset(mine[0], 1, 0),
+                    f"segment {mine[-1].name} runs past the row's stride",
+                )
+            )
+        return tuple(conditions)
+
     def _check_row(self) -> None:
         """Refuse segments that overlap each other or run into the next place."""
         env = self.numbers()
-        spans: list[tuple[int, int, str, str]] = []
         for segment in self.contract.segments:
-            width = segment.width.evaluate(env)
-            if width < 0:
-                raise ContractError(f"segment {segment.name} has width {width}")
-            if width == 0:
-                continue
-            first, last, following = (
-                segment.at.evaluate({**env, "place": place, "col": col})
-                for place, col in ((0, 0), (0, width - 1), (1, 0))
-            )
-            if last >= following:
+            if segment.width.evaluate(env) < 0:
+                raise ContractError(f"segment {segment.name} has a negative width")
+        for end, limit, what in self.row_ends():
+            if end.evaluate(env) > limit.evaluate(env):
                 raise ContractError(
-                    f"segment {segment.name} ends at element {last}, past the row's stride "
-                    f"{following - first}",
+                    f"{what}: {end} = {end.evaluate(env)} is past {limit} = {limit.evaluate(env)}",
                     where=f"contract {self.contract.name}",
-                    mend="widen the stride or narrow the segment",
+                    mend="widen the stride or narrow a segment",
                 )
-            spans.append((first, last, segment.into, segment.name))
-        spans.sort(key=lambda span: (span[2], span[0]))
-        for (_, last, into, name), (first, _, other_into, other) in zip(
-            spans, spans[1:], strict=False
-        ):
-            if into == other_into and first <= last:
-                raise ContractError(
-                    f"segments {name} and {other} overlap at element {first}",
-                    where=f"contract {self.contract.name}",
-                )
+
+
+def place_offset(segment: Segment, place: int, col: Expr | int) -> Expr:
+    """Return a segment's element offset at a numbered place, as an expression of dimensions."""
+    return substitute(segment.at, {"place": as_expr(place), "col": as_expr(col)})

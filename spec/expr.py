@@ -170,7 +170,19 @@ def binary(op: str, left: Expr | int, right: Expr | int) -> Expr:
         return a
     if op == "*" and a == Const(1):
         return b
+    if op == "*" and Const(0) in (a, b):
+        return Const(0)
     return Binary(op, a, b)
+
+
+def substitute(expr: Expr, replacements: Mapping[str, Expr]) -> Expr:
+    """Return the expression with symbols replaced."""
+    if isinstance(expr, Sym):
+        return replacements.get(expr.name, expr)
+    if isinstance(expr, Binary):
+        left = substitute(expr.left, replacements)
+        return binary(expr.op, left, substitute(expr.right, replacements))
+    return expr
 
 
 def cdiv(value: Expr | int, divisor: Expr | int) -> Expr:

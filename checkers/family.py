@@ -1,0 +1,137 @@
+"""A launch as a function of the call: grid and scalars fitted over several captured calls.
+
+A captured call is one sample. The grid and every scalar argument are explained by an expression
+of the contract's dimensions and ROWS that agrees with all samples; an expression is only accepted
+when every sample gives it, and the verdicts name it as an approximation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from ..spec.errors import KvproofError
+from ..spec.expr import Const, Expr, Sym, cdiv
+from ..spec.launch import Launch
+
+#: Block sizes that a grid may divide by.
+_BLOCKS = tuple(1 << power for power in range(1, 15)) + (3, 5, 6, 7, 9, 10, 12, 24, 48, 96)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One captured call: the values of all symbols, and the launch that it made."""
+
+    env: Mapping[str, int]
+    launch: Launch
+
+
+@dataclass(frozen=True)
+class Family:
+    """A launch for every call of a configuration.
+
+    Args:
+        launch: one of the captured launches; its IR is that of all of them.
+        grid: extents as expressions.
+        scalars: every runtime scalar argument as an expression, or its constant float.
+        samples: the row counts that were captured.
+    """
+
+    launch: Launch
+    grid: tuple[Expr, Expr, Expr]
+    scalars: Mapping[str, Expr | float]
+    samples: tuple[int, ...]
+
+    def grid_at(self, env: Mapping[str, int]) -> tuple[int, int, int]:
+        """Return the grid for concrete symbols."""
+        x, y, z = (int(extent.evaluate(env)) for extent in self.grid)
+        return x, y, z
+
+
+def explain(values: Sequence[tuple[Mapping[str, int], int]], symbols: Sequence[str]) -> Expr | None:
+    """Return the simplest expression that gives every observed value, or None.
+
+    Tried in this order: a constant, a symbol, a sum of two symbols, a multiple of a symbol, and
+    these divided by a block size, rounded up.
+    """
+    first = values[0][1]
+    if all(value == first for _, value in values):
+        return Const(first)
+
+    def fits(expr: Expr) -> bool:
+        return all(expr.evaluate(env) == value for env, value in values)
+
+    plain: list[Expr] = [Sym(name) for name in symbols]
+    plain += [Sym(a) + Sym(b) for a, b in combinations(symbols, 2)]
+    for expr in plain:
+        if fits(expr):
+            return expr
+    env, value = values[0]
+    for expr in plain:
+        base = expr.evaluate(env)
+        if base and value % base == 0 and fits(expr * (value // base)):
+            return expr * (value // base)
+    for expr in plain:
+        for block in _BLOCKS:
+            if fits(cdiv(expr, block)):
+                return cdiv(expr, block)
+    return None
+
+
+def fit(samples: Sequence[Sample], symbols: Sequence[str]) -> Family:
+    """Fit a family over the samples of one launch position.
+
+    Args:
+        samples: at least two, at different row counts.
+        symbols: names that an expression may use; ROWS among them.
+
+    Raises:
+        KvproofError: the kernel or its IR changes with the row count, or a grid extent or scalar
+            follows no known expression.
+    """
+    first = samples[0].launch
+    where = f"{first.file}:{first.line} {first.kernel}"
+    counts = tuple(sample.env["ROWS"] for sample in samples)
+    for sample in samples[1:]:
+        if sample.launch.kernel != first.kernel or sample.launch.ttir_hash != first.ttir_hash:
+            raise KvproofError(
+                f"the kernel's IR differs between row counts {counts}",
+                where=where,
+                mend="pass the row count as a runtime argument (do_not_specialize) to prove it",
+            )
+    grid: list[Expr] = []
+    for axis in range(3):
+        seen = [(sample.env, sample.launch.grid[axis]) for sample in samples]
+        expr = explain(seen, symbols)
+        if expr is None:
+            raise KvproofError(
+                f"grid axis {axis} is {[value for _, value in seen]} at row counts {counts}, "
+                "which no known expression gives",
+                where=where,
+            )
+        grid.append(expr)
+    scalars: dict[str, Expr | float] = {}
+    for position, arg in enumerate(first.args):
+        if arg.kind != "scalar":
+            continue
+        raw = [sample.launch.args[position].value for sample in samples]
+        if isinstance(raw[0], float):
+            if any(value != raw[0] for value in raw):
+                raise KvproofError(f"float argument {arg.name} changes with the call", where=where)
+            scalars[arg.name] = raw[0]
+            continue
+        numbers = [
+            (sample.env, int(value))
+            for sample, value in zip(samples, raw, strict=True)
+            if isinstance(value, int)
+        ]
+        expr = explain(numbers, symbols) if len(numbers) == len(raw) else None
+        if expr is None:
+            raise KvproofError(
+                f"argument {arg.name} is {raw} at row counts {counts}, which no known expression "
+                "gives",
+                where=where,
+            )
+        scalars[arg.name] = expr
+    return Family(first, (grid[0], grid[1], grid[2]), scalars, counts)
