@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .ttir import Block, Op, Region, Successor, Type
-from .ttir_ops import Header, expected_types, finish, result_types
+from .ttir_ops import GLUE, Header, expected_types, finish, result_types
 from .ttir_reader import Reader
 from .ttir_scope import Scope
+from .ttir_structure import check_block, check_parts, check_yields
 from .ttir_values import UNKNOWN, parse_type
 
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[\w$]+)+")
 _CLOSING = {"(": ")", "[": "]"}
 _BLOCK_POINTERS = ("tt.advance", "tt.make_tensor_ptr")
 
@@ -73,6 +76,8 @@ class BodyReader(Reader):
         found: list[Op] = []
         while self.kinds[self.at] not in ("block", "end") and self.texts[self.at] != "}":
             found.append(self.op())
+        if (last := check_block(found)) is not None:
+            raise self.fail(f"an op follows {last}, which ends its block", self.lines[self.at - 1])
         return tuple(found)
 
     # Ops
@@ -88,7 +93,7 @@ class BodyReader(Reader):
             raise self.unexpected("an op")
         if kind == "string":
             name = name[1:-1]
-        elif kind != "word":
+        if kind not in ("string", "word") or _NAME.fullmatch(name) is None:
             raise self.unexpected("an op")
         self.at += 1
         head = Header(name, line, results)
@@ -212,6 +217,10 @@ class BodyReader(Reader):
             op.numbers.append(text)
         elif kind == "symbol":
             op.symbols.append(text[1:])
+        elif kind == "word" and (text in GLUE or (op.ins is None and op.outs is None)):
+            op.words.append(text)
+        elif op.strict:
+            raise self.fail(f"unexpected {text!r}", op.line)
         else:
             op.words.append(text)
 
@@ -240,10 +249,12 @@ class BodyReader(Reader):
             place = self.locations.of(self.texts[self.at], head.line)
             self.at += 1
         scope, line = self.scope, head.line
-        operand_types = tuple([scope.type_of(name, line) for name in head.operands])
         try:
             finish(head)
+            check_parts(head)
+            operand_types = tuple([scope.type_of(name, line) for name in head.operands])
             types = result_types(head, operand_types)
+            check_yields(head, types, operand_types)
         except ValueError as fault:
             raise self.fail(str(fault), line) from None
         expected = expected_types(head, operand_types)

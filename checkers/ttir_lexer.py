@@ -27,7 +27,7 @@ class TtirSyntaxError(KvproofError):
         super().__init__(
             f"{what}, in `{shown}`",
             where=f"TTIR line {line}",
-            mend="compile the kernel again, or report the text: it is read as Triton prints it",
+            mend="kvproof reads IR as Triton prints it: compile the kernel anew or report the text",
         )
         self.line = line
 
@@ -106,7 +106,10 @@ def tokenize(text: str) -> Tokens:
             raise tokens.error(f"unexpected character {token!r}", line)
         if kind == "loc" and texts and texts[-1] == "=" and kinds[-2:-1] == ["alias"]:
             texts.pop()
-            tokens.locations[texts.pop()] = token
+            alias = texts.pop()
+            if alias in tokens.locations:
+                raise tokens.error(f"{alias} is defined twice", line)
+            tokens.locations[alias] = token
             del kinds[-2:], lines[-2:]
             continue
         kinds.append(kind)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .ttir import IntType, Region, Successor, Type
-from .ttir_values import UNKNOWN, pointee
+from .ttir_values import UNKNOWN, parse_type, pointee
 
 #: Dialects whose ops, when they print one type, have operands and results of that type.
 _SAME_TYPE = ("arith", "math", "ub")
@@ -32,10 +32,11 @@ _LAST_TYPE = frozenset(
 _PREDICATES = ("arith.cmpi", "arith.cmpf")
 _TESTS = ("math.isfinite", "math.isinf", "math.isnan", "math.isnormal")
 #: Words that hold an op's text together and say nothing by themselves.
-_GLUE = frozenset(("attributes", "do", "else", "iter_args", "step", "to"))
+GLUE = frozenset(("attributes", "do", "else", "iter_args", "step", "to"))
 #: Ops whose printed types are not those of their operands, one by one.
 _UNCHECKED = frozenset(("arith.addui_extended", "tt.make_tensor_ptr", "tt.advance"))
 _CHECKED = ("arith", "math", "scf", "tt", "ub")
+_KNOWN = (*_CHECKED, "cf")
 
 
 @dataclass(slots=True)
@@ -62,6 +63,11 @@ class Header:
     ins: list[Type] | None = None
     outs: list[Type] | None = None
     bracketed: bool = False
+
+    @property
+    def strict(self) -> bool:
+        """Say whether the op's dialect is known, so that nothing unforeseen may stand in it."""
+        return self.name.partition(".")[0] in _KNOWN
 
 
 def _first_word(key: str) -> Callable[[Header], None]:
@@ -99,6 +105,16 @@ def _rounding(op: Header) -> None:
     op.attrs.setdefault("rounding", None)
 
 
+def _source_second(op: Header) -> None:
+    if op.words:
+        op.attrs["kind"] = op.words.pop(0)
+    if len(op.operands) < 2:
+        return
+    # Printed after the indices, defined before them.
+    op.operands.insert(1, op.operands.pop())
+    op.groups = [(start + 1, end + 1) for start, end in op.groups]
+
+
 def _loop(op: Header) -> None:
     op.attrs["unsigned"] = "unsigned" in op.words
     op.words = [word for word in op.words if word != "unsigned"]
@@ -113,6 +129,8 @@ RULES: dict[str, Callable[[Header], None]] = {
     "tt.assert": _first_string("message"),
     "tt.atomic_cas": _atomic("sem", "scope"),
     "tt.atomic_rmw": _atomic("rmw_op", "sem", "scope"),
+    "tt.descriptor_reduce": _source_second,
+    "tt.descriptor_store": _source_second,
     "tt.elementwise_inline_asm": _first_string("asm"),
     "tt.fp_to_fp": _rounding,
     "tt.get_num_programs": _axis,
@@ -120,43 +138,9 @@ RULES: dict[str, Callable[[Header], None]] = {
     "tt.print": _first_string("prefix"),
 }
 
-#: Attributes without which an op would mean something else than its text.
-REQUIRED: dict[str, tuple[str, ...]] = {
-    "arith.cmpf": ("predicate",),
-    "arith.cmpi": ("predicate",),
-    "tt.assert": ("message",),
-    "tt.atomic_cas": ("sem", "scope"),
-    "tt.atomic_rmw": ("rmw_op", "sem", "scope"),
-    "tt.call": ("callee",),
-    "tt.elementwise_inline_asm": ("asm", "constraints", "pure"),
-    "tt.expand_dims": ("axis",),
-    "tt.extern_elementwise": ("symbol", "pure"),
-    "tt.get_num_programs": ("axis",),
-    "tt.get_program_id": ("axis",),
-    "tt.make_range": ("start", "end"),
-    "tt.reduce": ("axis",),
-    "tt.scan": ("axis", "reverse"),
-    "tt.trans": ("order",),
-}
-
-#: How many operands an op has, at least and at most.
-COUNTS: dict[str, tuple[int, int]] = {
-    "arith.cmpf": (2, 2),
-    "arith.cmpi": (2, 2),
-    "arith.select": (3, 3),
-    "cf.cond_br": (1, 1),
-    "scf.if": (1, 1),
-    "tt.addptr": (2, 2),
-    "tt.assert": (1, 1),
-    "tt.atomic_cas": (3, 3),
-    "tt.atomic_rmw": (2, 3),
-    "tt.load": (1, 3),
-    "tt.store": (2, 3),
-}
-
 
 def finish(op: Header) -> None:
-    """Bring the attributes into their documented form. Raises ValueError when one is missing.
+    """Bring the attributes into their documented form. Raises ValueError for a part too many.
 
     Words become flags (`allow_reorder` is True), `overflow<..>`, `nneg` and the like the tuple
     "flags", other strings and numbers "strings" and "numbers", a symbol "callee", and the ranges
@@ -170,21 +154,20 @@ def finish(op: Header) -> None:
     for word in op.words:
         if word in ("nneg", "exact"):
             op.attrs["flags"] = (*_flags(op), word)
-        elif word not in _GLUE:
+        elif word not in GLUE:
+            if op.strict and ("." in word or parse_type(word) is not None):
+                raise ValueError(f"unexpected {word!r}")
             op.attrs[word] = True
     if isinstance(math := op.attrs.get("fastmath"), tuple):
         op.attrs["fastmath"] = ",".join(str(flag) for flag in math)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if op.symbols:
         op.attrs["callee"] = op.symbols[0]
+    stray = [*op.strings, *op.numbers, *(op.symbols if op.name != "tt.call" else ())]
+    if op.strict and stray:
+        raise ValueError(f"unexpected {stray[0]!r}")
     for key, extra in (("strings", op.strings), ("numbers", op.numbers), ("groups", op.groups)):
         if extra:
             op.attrs[key] = tuple(extra)
-    for key in REQUIRED.get(op.name, ()):
-        if key not in op.attrs:
-            raise ValueError(f"{op.name} has no {key}")
-    least, most = COUNTS.get(op.name, (0, len(op.operands)))
-    if not least <= len(op.operands) <= most:
-        raise ValueError(f"{op.name} has {len(op.operands)} operands")
 
 
 def _flags(op: Header) -> tuple[object, ...]:

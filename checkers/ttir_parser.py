@@ -4,9 +4,9 @@ Read the text, not the compiler's bindings: the bindings differ between Triton's
 hardly does. Every op is kept. One without a rule in `ttir_ops` keeps name, operands, printed types,
 attributes and regions as they stand; its results have the type "?" when the text gives none.
 
-Operands keep the order of the text. A terminator that MLIR leaves unprinted (an `scf.yield` of
-nothing) is absent. The entry block of a function has no arguments of its own: they are the
-function's.
+Operands stand in the order of the op's definition; of `tt.dot_scaled` alone, in that of the text.
+A terminator that MLIR leaves unprinted (an `scf.yield` of nothing) is absent. The entry block of a
+function has no arguments of its own: they are the function's.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from .ttir import Func, Program, Region, Type
 from .ttir_body import BodyReader
 from .ttir_lexer import TtirSyntaxError, hash_tokens, ttir_hash
 from .ttir_scope import Scope, ScopeError
+from .ttir_structure import unfinished
 
 __all__ = ["TtirSyntaxError", "parse_ttir", "ttir_hash"]
 
@@ -35,6 +36,7 @@ class _Parser(BodyReader):
     def program(self) -> Program:
         while self.kinds[self.at] == "alias":
             self.at += 1
+            self.expect("=")
             while not self.ended():
                 self.at += 1
         if not self.accept("module") and not self.accept("builtin.module"):
@@ -105,5 +107,7 @@ class _Parser(BodyReader):
         attrs = self.dictionary() if self.accept("attributes") else {}
         body = self.region([]) if self.texts[self.at] == "{" else Region()
         self.skip_location()
+        if (open_block := unfinished(body)) is not None:
+            raise self.fail(f"nothing ends block {open_block.label}", self.lines[self.at - 1])
         self.scope.leave()
         return public, Func(name, tuple(args), tuple(results), body, arg_attrs, attrs)

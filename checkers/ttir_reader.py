@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from math import prod
 
-from .ttir import OpaqueType, PtrType, Type
+from .ttir import FloatType, OpaqueType, PtrType, Type
 from .ttir_lexer import Tokens, TtirSyntaxError, tokenize, unquote
 from .ttir_locations import Locations
 from .ttir_values import constant_bits, parse_type
@@ -142,8 +142,9 @@ class Reader:
     def attribute(self) -> object:
         """Read one attribute's value.
 
-        Integers, bools and strings become Python's; `[..]` and `array<..>` tuples; a dense
-        constant the tuple of its values; a type a `Type`; anything else keeps its text.
+        Numbers (but for a float's hex pattern), bools and strings become Python's; `[..]` and
+        `array<..>` tuples; a dense constant the tuple of its values; a type a `Type`; anything
+        else keeps its text.
         """
         kind, text = self.kinds[self.at], self.texts[self.at]
         if kind == "string":
@@ -151,9 +152,7 @@ class Reader:
             return unquote(text)
         if kind == "number":
             self.at += 1
-            if self.accept(":"):
-                self.type()
-            return int(text, 0) if re.fullmatch(r"-?(0x\w+|\d+)", text) else float(text)
+            return self._number(text)
         if kind == "dense":
             self.at += 1
             self.expect(":")
@@ -167,6 +166,15 @@ class Reader:
         if kind in ("word", "type", "symbol", "alias"):
             return self._named(kind, text)
         raise self.unexpected("an attribute's value")
+
+    def _number(self, text: str) -> int | float | str:
+        if self.accept(":"):
+            of = self.type()
+            bits = self.constant(text, of)
+            if not isinstance(of.elem, FloatType):
+                return bits
+            return text if "x" in text else float(text)
+        return int(text, 0) if re.fullmatch(r"-?(0x\w+|\d+)", text) else float(text)
 
     def _named(self, kind: str, text: str) -> object:
         self.at += 1

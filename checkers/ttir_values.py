@@ -90,10 +90,7 @@ def float_bits(literal: str, name: str) -> int:
     negative = literal.startswith("-")
     magnitude = Fraction(literal.lstrip("-"))
     if name == "f8E8M0FNU":
-        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-        if negative or magnitude != Fraction(2) ** exponent or not -127 <= exponent <= 127:
-            raise ValueError(f"{literal} is no value of {name}")
-        return exponent + 127
+        return _power_of_two(literal, magnitude)
     exponent_bits, mantissa_bits, bias, top = _FORMATS[name]
     code = _round(magnitude, mantissa_bits, bias)
     infinity = ((1 << exponent_bits) - 1) << mantissa_bits
@@ -104,13 +101,28 @@ def float_bits(literal: str, name: str) -> int:
     return code | (negative << (exponent_bits + mantissa_bits))
 
 
+def _power_of_two(literal: str, magnitude: Fraction) -> int:
+    """Return the code of the nearest value of f8E8M0FNU, which has an exponent and no more."""
+    if literal.startswith("-") or magnitude == 0:
+        raise ValueError(f"{literal} is no value of f8E8M0FNU")
+    exponent = _exponent(magnitude)
+    exponent += magnitude * 2 >= 3 * Fraction(2) ** exponent
+    if not -127 <= exponent <= 127:
+        raise ValueError(f"{literal} is no value of f8E8M0FNU")
+    return exponent + 127
+
+
+def _exponent(magnitude: Fraction) -> int:
+    """Return the largest exponent whose power of two is no larger than the magnitude."""
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    return exponent - (magnitude < Fraction(2) ** exponent)
+
+
 def _round(magnitude: Fraction, mantissa_bits: int, bias: int) -> int:
     """Return exponent and mantissa bits of the nearest value, ties to even, without a limit."""
     if magnitude == 0:
         return 0
-    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-    exponent -= magnitude < Fraction(2) ** exponent
-    exponent = max(exponent, 1 - bias)
+    exponent = max(_exponent(magnitude), 1 - bias)
     # Counted in units of the last mantissa bit; a subnormal has no leading one to take off, and a
     # mantissa that rounds up to the next power of two carries into the exponent by itself.
     units = round(magnitude / Fraction(2) ** (exponent - mantissa_bits))
