@@ -18,44 +18,8 @@ from typing import Any
 
 from ..spec.call import Switches
 from ..spec.errors import KvproofError
+from ..spec.job import ModuleSource as ModuleSource
 from .stubs import Stub, StubSpace
-
-
-@dataclass(frozen=True)
-class ModuleSource:
-    """Where a module is and what stands in for what it imports.
-
-    Args:
-        file: the module's file; relative to `root` when that is given.
-        root: folder that holds an engine's root packages (an extracted wheel). Empty for a user's
-            own file: then its folder and the usual path serve its imports and `stubs` may be empty.
-        name: dotted module name; derived from `file` when empty.
-        stubs: root packages to stub even where they exist on disk. With a `root`, the first
-            folder of `file` is stubbed as well, and so is every package that the file itself
-            imports unguarded and that is not installed.
-        real: dotted names of modules under `root` that are loaded from disk all the same.
-    """
-
-    file: str
-    root: str = ""
-    name: str = ""
-    stubs: tuple[str, ...] = ()
-    real: tuple[str, ...] = ()
-
-    @property
-    def path(self) -> Path:
-        """The absolute path of the file."""
-        return (Path(self.root) / self.file).absolute()
-
-    @property
-    def module(self) -> str:
-        """The dotted module name."""
-        if self.name:
-            return self.name
-        if not self.root:
-            return Path(self.file).stem
-        parts = Path(self.file).with_suffix("").parts
-        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 @dataclass(frozen=True)
