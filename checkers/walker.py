@@ -109,6 +109,8 @@ class Walker:
                 self.domain.both(path, self.domain.negate(taken)),
             )
         for condition, successor in zip(conditions, op.successors, strict=True):
+            if self.domain.never(condition):
+                continue
             if successor.block in done:
                 self._effect(op, "a branch backwards")
                 continue

@@ -1,0 +1,147 @@
+"""Runs a TTIR program on the CPU: all programs and lanes of a launch at once, bit for bit.
+
+The fast runner of replays and campaigns. It walks the compiler's own IR in the torch domain, so it
+shares the walker and the op table with the proof, and nothing with Triton's interpreter.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..spec.errors import KvproofError
+from .buffers import Buffer, Event, Failure, Store
+from .domain import Path, Unsupported, line_of
+from .hazards import bytes_stored_twice, order_events
+from .planes import Pointer, Value
+from .tensor_domain import TensorDomain
+from .tensor_floats import cast
+from .tensor_integers import signed
+from .tensor_memory import Memory
+from .ttir import FloatType, IntType, Op, Program, PtrType, Type
+from .walker import Walker, nested, touches_memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What a launch did.
+
+    Args:
+        stores: executed store ops, in order.
+        events: accesses outside a storage, undefined operations, and loads that depend on the
+            order of programs.
+        asserts: device asserts that do not hold.
+        inexact: ops whose bits may differ on hardware ("name at file:line"): approximate
+            functions and sums of floats, whose order is the compiler's.
+        conflicts: bytes stored more than once; None unless asked for.
+    """
+
+    stores: tuple[Store, ...]
+    events: tuple[Event, ...]
+    asserts: tuple[Failure, ...]
+    inexact: tuple[str, ...] = ()
+    conflicts: int | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Tell whether there is neither an event nor a failed assert."""
+        return not self.events and not self.asserts
+
+
+class _Walk(Walker):
+    """A walk that ends where something unknown would decide what memory holds."""
+
+    domain: TensorDomain
+
+    def _op(self, op: Op, env: dict[str, Value], path: Path) -> None:
+        operands = tuple([env[name] for name in op.operands])
+        self.domain.path = path
+        try:
+            results = self._evaluate(op, operands, env, path)
+        except Unsupported as why:
+            results = self._unknown(op, why)
+        except (TypeError, KeyError, NotImplementedError) as error:
+            results = self._unknown(op, Unsupported(op.name, line_of(op), str(error)))
+        env.update(zip(op.results, results, strict=True))
+
+    def _unknown(self, op: Op, why: Unsupported) -> tuple[Value, ...]:
+        if touches_memory(op) or any(touches_memory(inner) for inner in nested(op)):
+            raise why
+        return tuple(self.domain.opaque(op, kind, why) for kind in op.result_types)
+
+
+def evaluate(
+    program: Program,
+    grid: tuple[int, int, int],
+    arguments: Mapping[str, Buffer | float],
+    *,
+    record: bool = False,
+    conflicts: bool = False,
+) -> Evaluation:
+    """Run a program and return what it did; dense buffers are changed in place.
+
+    Args:
+        program: the parsed IR.
+        grid: programs per axis; an axis of 0 runs nothing.
+        arguments: a `Buffer` for each pointer and a number for each scalar, by kernel argument
+            name. Names that the IR does not have (constexprs, folded scalars) are ignored.
+        record: keep the offsets and bits of stores into dense buffers; those into sparse buffers
+            are always kept.
+        conflicts: count the bytes that are stored more than once.
+
+    Of stores to one place, the later op wins, within an op the later program in grid order (axis 2
+    fastest), within a program the later lane. A float NaN that an operation makes has the bits
+    that NVIDIA hardware gives it.
+
+    Raises:
+        Unsupported: an op without a rule decides what is stored where, or may touch memory.
+        KvproofError: an argument is missing or of the wrong kind.
+    """
+    buffers: dict[str, Buffer] = {}
+    values = {name: _argument(name, kind, arguments, buffers) for name, kind in program.args}
+    memory = Memory(buffers, grid, record)
+    domain = TensorDomain(memory)
+    if 0 not in grid:
+        walk = _Walk(program, domain, values)
+        trace = walk.run()
+        if trace.effects:
+            raise trace.effects[0]
+    return Evaluation(
+        stores=tuple(memory.stores),
+        events=(*memory.events, *order_events(memory)),
+        asserts=tuple(domain.failures),
+        inexact=tuple(sorted(domain.inexact)),
+        conflicts=bytes_stored_twice(memory) if conflicts else None,
+    )
+
+
+def _argument(
+    name: str, kind: Type, arguments: Mapping[str, Any], buffers: dict[str, Buffer]
+) -> Value:
+    short = name.removeprefix("%")
+    if short not in arguments:
+        raise KvproofError(f"no value for the kernel argument {short}")
+    value = arguments[short]
+    elem = kind.elem
+    if isinstance(elem, PtrType):
+        if not isinstance(value, Buffer):
+            raise KvproofError(f"the kernel argument {short} is a pointer: pass a Buffer")
+        buffers[short] = value
+        return Pointer(short, Type(elem.pointee).element_bytes(), 0, ())
+    if isinstance(elem, IntType) and isinstance(value, int):
+        if elem.width == 1:
+            return bool(value)
+        if not -(1 << (elem.width - 1)) <= value < 1 << elem.width:
+            raise KvproofError(f"{value} does not fit the kernel argument {short}: {elem}")
+        return signed(value, elem.width)
+    if isinstance(elem, FloatType) and isinstance(value, (int, float)):
+        if elem.name == "f64":
+            return struct.unpack("<q", struct.pack("<d", value))[0]
+        single = struct.unpack("<i", struct.pack("<f", value))[0]
+        return cast(single, "f32", elem.name, None)
+    raise KvproofError(f"{value!r} is no value for the kernel argument {short}: {elem}")
+
+
+__all__ = ["Buffer", "Evaluation", "Event", "Failure", "Store", "Unsupported", "evaluate"]
