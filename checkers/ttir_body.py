@@ -106,7 +106,9 @@ class BodyReader(Reader):
     def results(self) -> tuple[str, ...]:
         """Read `%a, %b =` or `%a:2 =`, if the op has results."""
         names: list[str] = []
-        while self.kinds[self.at] == "value":
+        if self.kinds[self.at] != "value":
+            return ()
+        while True:
             name = self.take("value", "a result")
             if "#" in name:
                 raise self.fail(f"{name} cannot be a result", self.lines[self.at - 1])

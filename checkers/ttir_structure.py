@@ -74,6 +74,9 @@ COUNTS: dict[str, tuple[int, int]] = {
     "tt.descriptor_store": (2, 99),
     "tt.atomic_cas": (3, 3),
     "tt.atomic_rmw": (2, 3),
+    "tt.cat": (2, 2),
+    "tt.dot": (3, 3),
+    "tt.join": (2, 2),
     "tt.load": (1, 3),
     "tt.store": (2, 3),
 }
