@@ -6,14 +6,14 @@ from math import prod
 
 import torch
 
-from .planes import Places, Shape
+from .buffers import Buffer
+from .planes import Places, Shape, broadcast
 
 
 def extent(*values: torch.Tensor | None, part: slice) -> Shape:
     """Return the broadcast shape of the grid (part 0:3) or of the lanes (part 3:)."""
-    return tuple(
-        torch.broadcast_shapes(*(value.shape[part] for value in values if value is not None))
-    ) or ((1, 1, 1) if part.start == 0 else ())
+    shapes = [value.shape[part] for value in values if value is not None]
+    return broadcast(*shapes) or ((1, 1, 1) if part.start == 0 else ())
 
 
 class Axes:
@@ -28,6 +28,8 @@ class Axes:
         self.empty = self._rows.numel() == 0 or self._columns.numel() == 0
         if not self.empty:
             self._ends = [*_ends(self._rows), *_ends(self._columns)]
+            columns = self._columns
+            self._rising = columns.numel() == 1 or bool((columns[1:] > columns[:-1]).all())
             self._base = places.base
 
     def reach(self) -> tuple[int, int]:
@@ -39,12 +41,19 @@ class Axes:
         """Return the offsets, rows by columns."""
         return (self._rows + self._base if self._base else self._rows).unsqueeze(1) + self._columns
 
+    def gather(self, buffer: Buffer, size: int) -> torch.Tensor:
+        """Return the elements of a buffer at these offsets, which are legal."""
+        if not self._rising or self._ends[3] - self._ends[2] + 1 != self._columns.numel():
+            return buffer.gather(self.offsets(), size)
+        start = self._base + self._ends[2]
+        return buffer.gather_runs(
+            self._rows + start if start else self._rows, self._columns.numel(), size
+        )
+
     def different(self) -> bool:
         """Tell whether all offsets are different; False where that is not known."""
         span = self._ends[3] - self._ends[2]
-        if span and not bool((self._columns[1:] > self._columns[:-1]).all()):
-            return False
-        if not span and self._columns.numel() > 1:
+        if not self._rising:
             return False
         if self._rows.numel() == 1:
             return True

@@ -96,17 +96,28 @@ class Buffer:
         found = self.typed(size)
         if found is not None:
             view, base = found
-            return view[offsets + base] if base else view[offsets]
+            flat = offsets.reshape(-1)
+            return view.gather(0, flat + base if base else flat).reshape(offsets.shape)
         assert self.data is not None
         places = (offsets * size + self.offset).unsqueeze(-1) + torch.arange(size)
         return self.data[places].view(INTEGER[size]).squeeze(-1)
+
+    def gather_runs(self, starts: torch.Tensor, width: int, size: int) -> torch.Tensor:
+        """Return `width` elements from each legal flat int64 start, as (starts, width)."""
+        found = self.typed(size)
+        if found is None:
+            return self.gather(starts.unsqueeze(1) + torch.arange(width), size)
+        view, base = found
+        # Every run of the storage as a row of one overlapping view: rows are copied whole.
+        runs = view.as_strided((view.numel() - width + 1, width), (1, 1))
+        return runs.index_select(0, starts + base if base else starts)
 
     def scatter(self, offsets: torch.Tensor, bits: torch.Tensor, size: int) -> None:
         """Store elements at legal, distinct, flat int64 offsets."""
         found = self.typed(size)
         if found is not None:
             view, base = found
-            view[offsets + base if base else offsets] = bits
+            view.scatter_(0, offsets + base if base else offsets, bits)
             return
         assert self.data is not None
         places = (offsets * size + self.offset).unsqueeze(-1) + torch.arange(size)

@@ -11,13 +11,15 @@ from math import prod
 import torch
 
 from .buffers import Event
+from .planes import broadcast
 from .tensor_memory import Memory, Touch
 
 
 def _spelled_out(memory: Memory, touch: Touch) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the byte addresses that an access reaches, and the program of each."""
     places, size = touch.places, touch.size
-    shape = (*memory.grid, *touch.shape[3:])
+    lanes = broadcast(places.offset_shape(), places.mask_shape())[3:]
+    shape = (*memory.grid, *lanes)
     active = places.mask().expand(shape)
     offsets = places.offset().expand(shape)[active]
     number = torch.arange(prod(memory.grid)).reshape(*memory.grid, *((1,) * (len(shape) - 3)))

@@ -20,7 +20,7 @@ from .buffers import (
     last_of_each,
     pattern,
 )
-from .planes import Places, Shape
+from .planes import Places, broadcast
 
 Value = Any
 
@@ -34,7 +34,6 @@ class Touch:
     line: str
     size: int
     places: Places
-    shape: Shape
     first: int
     last: int
 
@@ -87,13 +86,13 @@ class Memory:
         if not self._inside(buffer, arg, places, size, axes, line, store=False):
             return None
         shape = (*grid, *lanes) if lanes else (*grid, *((1,) * (places.rank - 3)))
-        got = buffer.gather(axes.offsets(), size)
+        got = axes.gather(buffer, size)
         if axes.row_places is None and axes.column_places is None:
             return got.reshape(shape) if got.numel() > 1 or shape != (1, 1, 1) else got.item()
         if isinstance(fill, int):
             out = torch.full((axes.height, axes.width), fill, dtype=INTEGER[size])
         else:
-            shape = tuple(torch.broadcast_shapes(shape, fill.shape))
+            shape = broadcast(shape, fill.shape)
             if prod(shape) != axes.height * axes.width:
                 return None
             out = fill.to(INTEGER[size]).expand(shape).reshape(axes.height, axes.width).clone()
@@ -104,9 +103,9 @@ class Memory:
         self, buffer: Buffer, arg: str, places: Places, size: int, fill: Value, line: str
     ) -> Value:
         offset, mask = places.offset(), places.mask()
-        shape = tuple(torch.broadcast_shapes(offset.shape, mask.shape))
+        shape = broadcast(offset.shape, mask.shape)
         if isinstance(fill, torch.Tensor):
-            shape = tuple(torch.broadcast_shapes(shape, fill.shape))
+            shape = broadcast(shape, fill.shape)
         active = mask.expand(shape)
         flat = offset.expand(shape)[active]
         legal = self._check(buffer, arg, flat, size, active, line, places, store=False)
@@ -134,7 +133,7 @@ class Memory:
         if places.separable and self._store_rows(buffer, arg, places, size, value, line):
             return
         offset, mask = places.offset(), places.mask()
-        shape = tuple(torch.broadcast_shapes(offset.shape, mask.shape, value.shape))
+        shape = broadcast(offset.shape, mask.shape, value.shape)
         active = mask.expand(shape)
         flat = offset.expand(shape)[active]
         bits = value.expand(shape)[active]
@@ -219,18 +218,8 @@ class Memory:
         store: bool,
     ) -> None:
         here = buffer.offset
-        shape = tuple(torch.broadcast_shapes(places.offset_shape(), places.mask_shape()))
         self.touches.append(
-            Touch(
-                store,
-                arg,
-                line,
-                size,
-                places,
-                shape,
-                here + first * size,
-                here + (last + 1) * size - 1,
-            )
+            Touch(store, arg, line, size, places, here + first * size, here + (last + 1) * size - 1)
         )
 
     def _check(
