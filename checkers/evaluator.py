@@ -15,12 +15,13 @@ from ..spec.errors import KvproofError
 from .buffers import Buffer, Event, Failure, Store
 from .domain import Path, Unsupported, line_of
 from .hazards import bytes_stored_twice, order_events
+from .optable import OPS
 from .planes import Pointer, Value
 from .tensor_domain import TensorDomain
 from .tensor_floats import cast
 from .tensor_integers import signed
 from .tensor_memory import Memory
-from .ttir import FloatType, IntType, Op, Program, PtrType, Type
+from .ttir import FloatType, IntType, Op, Program, PtrType, Region, Type
 from .walker import Walker, nested, touches_memory
 
 
@@ -55,15 +56,26 @@ class _Walk(Walker):
 
     domain: TensorDomain
 
+    def __init__(self, compiled: Compiled, domain: TensorDomain, values: dict[str, Value]) -> None:
+        super().__init__(compiled.program, domain, values)
+        self._static, self._known = compiled.computed_once(domain.memory.grid)
+
     def _op(self, op: Op, env: dict[str, Value], path: Path) -> None:
+        known = self._known.get(id(op))
+        if known is not None:
+            env.update(zip(op.results, known, strict=True))
+            return
         operands = tuple([env[name] for name in op.operands])
         self.domain.path = path
+        noted = self.domain.noted
         try:
             results = self._evaluate(op, operands, env, path)
         except Unsupported as why:
             results = self._unknown(op, why)
         except (TypeError, KeyError, NotImplementedError) as error:
             results = self._unknown(op, Unsupported(op.name, line_of(op), str(error)))
+        if id(op) in self._static and self.domain.noted == noted:
+            self._known[id(op)] = results
         env.update(zip(op.results, results, strict=True))
 
     def _unknown(self, op: Op, why: Unsupported) -> tuple[Value, ...]:
@@ -72,8 +84,87 @@ class _Walk(Walker):
         return tuple(self.domain.opaque(op, kind, why) for kind in op.result_types)
 
 
+class Compiled:
+    """A program that is run many times: what no launch changes is computed once."""
+
+    def __init__(self, program: Program) -> None:
+        """Prepare a program, which must not change."""
+        self.program = program
+        self._once: dict[tuple[bool, ...], tuple[set[int], dict[int, tuple[Value, ...]]]] = {}
+
+    def computed_once(
+        self, grid: tuple[int, int, int]
+    ) -> tuple[set[int], dict[int, tuple[Value, ...]]]:
+        """Return the ids of ops that need no argument and no memory, and the results so far.
+
+        A program id is such an op on an axis of one program.
+        """
+        single = tuple(extent == 1 for extent in grid)
+        if single not in self._once:
+            found: set[int] = set()
+            _find_static(self.program.body, set(), found, single)
+            self._once[single] = (found, {})
+        return self._once[single]
+
+    def run(
+        self,
+        grid: tuple[int, int, int],
+        arguments: Mapping[str, Buffer | float],
+        *,
+        record: bool = False,
+        conflicts: bool = False,
+    ) -> Evaluation:
+        """Run the program as `evaluate` does."""
+        buffers: dict[str, Buffer] = {}
+        values = {
+            name: _argument(name, kind, arguments, buffers) for name, kind in self.program.args
+        }
+        memory = Memory(buffers, grid, record)
+        domain = TensorDomain(memory)
+        if 0 not in grid:
+            trace = _Walk(self, domain, values).run()
+            if trace.effects:
+                raise trace.effects[0]
+        return Evaluation(
+            stores=tuple(memory.stores),
+            events=(*memory.events, *order_events(memory)),
+            asserts=tuple(domain.failures),
+            inexact=tuple(sorted(domain.inexact)),
+            conflicts=bytes_stored_twice(memory) if conflicts else None,
+        )
+
+
+_LEAVES = ("arith.constant", "tt.make_range")
+_SHAPES = ("tt.splat", "tt.broadcast", "tt.expand_dims", "tt.reshape", "tt.trans")
+
+
+def _find_static(
+    region: Region, outer: set[str], found: set[int], single: tuple[bool, ...]
+) -> None:
+    names = set(outer)
+    for block in region.blocks:
+        names -= {name for name, _ in block.args}
+        for op in block.ops:
+            leaf = op.name in _LEAVES or (
+                op.name == "tt.get_program_id" and single[int(str(op.attrs["axis"]))]
+            )
+            computed = op.name in OPS or op.name in _SHAPES
+            if leaf or (computed and names.issuperset(op.operands)):
+                found.add(id(op))
+                names |= set(op.results)
+            else:
+                names -= set(op.results)
+            for inner in op.regions:
+                _find_static(inner, names, found, single)
+
+
+def compile_program(program: Program) -> Compiled:
+    """Return the program, prepared to be run many times."""
+    return Compiled(program)
+
+
 def evaluate(
-    program: Program,
+    program: Program | Compiled,
     grid: tuple[int, int, int],
     arguments: Mapping[str, Buffer | float],
     *,
@@ -83,7 +174,7 @@ def evaluate(
     """Run a program and return what it did; dense buffers are changed in place.
 
     Args:
-        program: the parsed IR.
+        program: the parsed IR, or what `compile_program` made of it.
         grid: programs per axis; an axis of 0 runs nothing.
         arguments: a `Buffer` for each pointer and a number for each scalar, by kernel argument
             name. Names that the IR does not have (constexprs, folded scalars) are ignored.
@@ -96,25 +187,12 @@ def evaluate(
     that NVIDIA hardware gives it.
 
     Raises:
-        Unsupported: an op without a rule decides what is stored where, or may touch memory.
+        Unsupported: an op without a rule decides what is stored where, or may touch memory; the
+            buffers may already hold what was stored before it.
         KvproofError: an argument is missing or of the wrong kind.
     """
-    buffers: dict[str, Buffer] = {}
-    values = {name: _argument(name, kind, arguments, buffers) for name, kind in program.args}
-    memory = Memory(buffers, grid, record)
-    domain = TensorDomain(memory)
-    if 0 not in grid:
-        walk = _Walk(program, domain, values)
-        trace = walk.run()
-        if trace.effects:
-            raise trace.effects[0]
-    return Evaluation(
-        stores=tuple(memory.stores),
-        events=(*memory.events, *order_events(memory)),
-        asserts=tuple(domain.failures),
-        inexact=tuple(sorted(domain.inexact)),
-        conflicts=bytes_stored_twice(memory) if conflicts else None,
-    )
+    compiled = program if isinstance(program, Compiled) else Compiled(program)
+    return compiled.run(grid, arguments, record=record, conflicts=conflicts)
 
 
 def _argument(
@@ -144,4 +222,14 @@ def _argument(
     raise KvproofError(f"{value!r} is no value for the kernel argument {short}: {elem}")
 
 
-__all__ = ["Buffer", "Evaluation", "Event", "Failure", "Store", "Unsupported", "evaluate"]
+__all__ = [
+    "Buffer",
+    "Compiled",
+    "Evaluation",
+    "Event",
+    "Failure",
+    "Store",
+    "Unsupported",
+    "compile_program",
+    "evaluate",
+]

@@ -85,6 +85,11 @@ class TensorDomain(Loops):
         self.algebra = TensorAlgebra(self._undefined)
         self._op: Op | None = None
 
+    @property
+    def noted(self) -> int:
+        """Count what was noted of ops beside their results."""
+        return len(self.memory.events) + len(self.inexact)
+
     def _undefined(self, what: str, where: Any) -> None:
         path = self.path
         if path is False:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from kvproof.checkers.domain import Unsupported
-from kvproof.checkers.evaluator import Buffer, evaluate
+from kvproof.checkers.evaluator import Buffer, compile_program, evaluate
 from kvproof.checkers.ttir_parser import parse_ttir
 from kvproof.spec.dtypes import cast_table
 from kvproof.spec.errors import KvproofError
@@ -249,3 +249,65 @@ def test_an_argument_of_the_wrong_kind_is_named():
         evaluate(
             program("early_return"), (1, 1, 1), {k: good[k] for k in ("key", "cache", "slots")}
         )
+
+
+def test_a_prepared_program_runs_alike_on_every_launch():
+    prepared = compile_program(program("two_segments"))
+    for grid, slots in (
+        ((3, 5, 1), [5, 1, 3]),
+        ((1, 5, 1), [2]),
+        ((1, 1, 1), [4]),
+        ((2, 5, 1), [0, 7]),
+    ):
+        caches = []
+        for which in (prepared, program("two_segments"), prepared):
+            nope, rope, loc = (
+                noise(len(slots) * 512),
+                noise(len(slots) * 64, 1),
+                torch.tensor(slots),
+            )
+            dst = torch.zeros(8 * 576, dtype=torch.int16)
+            tensors = {"nope": nope, "rope": rope, "dst": dst, "loc": loc}
+            arguments = {name: Buffer.of(tensor) for name, tensor in tensors.items()}
+            assert evaluate(which, grid, {**arguments, "dst_stride": 576}).clean
+            caches.append(dst)
+        assert torch.equal(caches[0], caches[1])
+        assert torch.equal(caches[0], caches[2])
+        assert bool(caches[0].any())
+
+
+DIVIDE = """
+module {{
+  tt.func public @k(%b: !tt.ptr<i32>) {{
+    %p = tt.get_program_id x : i32
+    %c = arith.constant {0} : i32
+    %t = arith.constant 2 : i32
+    %one = arith.constant 7 : i32
+    %q = arith.divsi %one, %c : i32
+    %here = arith.cmpi slt, %p, %t : i32
+    scf.if %here {{
+      %d = arith.subi %p, %t : i32
+      %e = arith.addi %d, %c : i32
+      %r = arith.remsi %one, %e : i32
+      %0 = tt.addptr %b, %p : !tt.ptr<i32>, i32
+      %s = arith.addi %q, %r : i32
+      tt.store %0, %s : !tt.ptr<i32>
+    }}
+    tt.return
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("divisor", "programs", "counts"),
+    ((3, 4, []), (-1, 4, []), (2, 4, [1]), (1, 2, [1]), (0, 4, [1])),
+)
+def test_a_division_by_zero_is_told_on_every_run(divisor, programs, counts):
+    prepared = compile_program(parse_ttir(DIVIDE.format(divisor)))
+    for _ in range(2):
+        b = torch.zeros(4, dtype=torch.int32)
+        made = evaluate(prepared, (programs, 1, 1), {"b": Buffer.of(b)})
+        assert [(event.kind, event.count) for event in made.events] == [
+            ("undefined", count) for count in counts
+        ]
