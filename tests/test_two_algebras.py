@@ -82,6 +82,7 @@ def test_widths_agree(w, to):
 
 FLOATS = {
     "bf16": (0, 0x8000, 1, 0x3F80, 0xBF81, 0x7F7F, 0x7F80, 0xFF80, 0x4049, 0x0080),
+    "f16": (0, 0x8000, 1, 0x03FF, 0x0400, 0x3C00, 0xBC01, 0x7BFF, 0x7C00, 0xFC00),
     "f32": (0, 0x80000000, 1, 0x3F800000, 0xBF808001, 0x7F7FFFFF, 0x7F800000, 0x3F808000),
 }
 
@@ -89,7 +90,7 @@ FLOATS = {
 @pytest.mark.parametrize("fmt", FLOATS)
 @pytest.mark.parametrize("name", ("addf", "subf", "mulf", "maxnumf", "minimumf"))
 def test_float_arithmetic_agrees_but_for_nan(name, fmt):
-    w = 16 if fmt == "bf16" else 32
+    w = 32 if fmt == "f32" else 16
     raw = [signed(bits, w) for bits in FLOATS[fmt]]
     for a, b in itertools.product(raw, repeat=2):
         want = TensorAlgebra().float_binary(name, a, b, fmt)
@@ -115,8 +116,7 @@ def test_float_comparisons_agree(predicate):
 )
 def test_float_casts_of_numbers_agree(source, target):
     w, to = (32 if fmt == "f32" else 16 for fmt in (source, target))
-    raw = FLOATS["f32"] if source == "f32" else FLOATS["bf16"]
-    for bits in raw:
+    for bits in FLOATS[source]:
         a = signed(bits, w)
         want = TensorAlgebra().float_cast(a, source, target, "rtne")
         made = BitVectors().float_cast(term(a, w), source, target, "rtne")
