@@ -1,0 +1,130 @@
+"""A contract in plain sentences, read off its data."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..spec.contract import WriterContract
+from ..spec.reference import holds, skipped
+from ..spec.rules import Reserved
+from .layout import heading, labelled, wrapped, write
+
+_WORLD = 2
+_SLOTS = 6
+
+
+def print_contract(console: Console, contract: WriterContract) -> None:
+    """Write the page of a contract."""
+    write(console, Text(contract.name, style="bold"))
+    wrapped(console, contract.promise)
+    heading(console, "Arguments")
+    slots = contract.slots
+    labelled(
+        console, slots.arg, f"the slot table: one {slots.unit} slot per row, {_or(slots.dtypes)}"
+    )
+    for cache in contract.caches():
+        labelled(console, cache, "the cache that is written")
+    for segment in contract.segments:
+        labelled(console, segment.source, f"the rows of segment {segment.name}")
+    heading(console, "Where")
+    for segment in contract.segments:
+        wrapped(
+            console,
+            f"Column col of segment {segment.name} (0 <= col < {segment.width}) of row row is "
+            f"element {segment.begin} of {segment.source}, and is stored in {segment.into} at "
+            f"element {segment.at}.",
+        )
+    for dim in contract.dims:
+        labelled(console, dim.name, dim.meaning)
+    heading(console, "Which rows")
+    wrapped(console, f"{_sentence(contract.owner.sentence)}")
+    for rule in contract.skip:
+        wrapped(console, f"{_sentence(rule.sentence)} Such a row is dropped without any store.")
+    heading(console, "What")
+    wrapped(console, _sentence(contract.encode.sentence))
+    heading(console, "Given (promises of the caller)")
+    for given in contract.given:
+        kept = "" if given.droppable else " (always assumed)"
+        wrapped(console, f"{given.sentence}{kept}")
+    _reserved(console, contract)
+
+
+def _reserved(console: Console, contract: WriterContract) -> None:
+    reserved = [rule for rule in contract.skip if isinstance(rule, Reserved)]
+    if not reserved and not contract.claims:
+        return
+    heading(console, "Reserved slots: virtual and local")
+    wrapped(
+        console,
+        "A virtual slot is the number in the slot table. A local slot is the place in the cache of "
+        "one rank.",
+    )
+    if contract.owner.owned is None:
+        wrapped(
+            console,
+            "This writer is not sharded: both are the same number, so "
+            + " and ".join(f'"{rule.sentence}"' for rule in reserved)
+            + " also keeps that place of the cache untouched. Under sharding they differ; see "
+            "`kvproof explain mla-row-sharded`.",
+        )
+        return
+    wrapped(console, f"With {_WORLD} ranks:")
+    _example(console, contract)
+    for rule in (*reserved, *contract.claims):
+        wrapped(console, f"{_sentence(rule.sentence)} {_meaning(contract, rule)}")
+
+
+def _example(console: Console, contract: WriterContract) -> None:
+    table = Table(box=None, padding=(0, 2), pad_edge=True, header_style="bold")
+    for title in ("virtual slot", "rank", "local slot", "the row is"):
+        table.add_column(title, justify="left" if title == "the row is" else "right")
+    for slot in range(_SLOTS):
+        rank, place = _home(contract, slot)
+        env = {"slot": slot, "place": place, "WORLD": _WORLD, "RANK": rank, "POOL": _SLOTS}
+        dropped = skipped(contract.skip, env) is not None
+        what = "padding, dropped" if dropped else f"stored on rank {rank}"
+        table.add_row(str(slot), str(rank), str(place), what)
+    console.print(table)
+
+
+def _meaning(contract: WriterContract, rule: Reserved) -> str:
+    """Say which rows of the example a statement on a reserved slot speaks of."""
+    slots = [slot for slot in range(_SLOTS) if _matches(contract, rule, slot)]
+    real = [
+        slot
+        for slot in slots
+        if not any(_matches(contract, r, slot) for r in contract.skip if isinstance(r, Reserved))
+    ]
+    if not real:
+        return "That is padding, and every rank must keep it: it is part of the contract."
+    homes = ", ".join(f"virtual slot {slot} on rank {_home(contract, slot)[0]}" for slot in real)
+    return (
+        f"That is another statement: {homes} is a real token and lives there. A right writer "
+        "stores it, so this statement does not hold on that rank; it is checked and told on its "
+        "own, for readers who take local slot 0 for padding on every rank."
+    )
+
+
+def _matches(contract: WriterContract, rule: Reserved, slot: int) -> bool:
+    rank, place = _home(contract, slot)
+    return holds(rule.condition, {"slot": slot, "place": place, "WORLD": _WORLD, "RANK": rank})
+
+
+def _home(contract: WriterContract, slot: int) -> tuple[int, int]:
+    """Return (rank, place) of a virtual slot in the example."""
+    owned = contract.owner.owned
+    for rank in range(_WORLD):
+        env = {"slot": slot, "WORLD": _WORLD, "RANK": rank}
+        if owned is None or holds(owned, env):
+            return rank, int(contract.owner.place.evaluate(env))
+    raise AssertionError(slot)
+
+
+def _or(names: tuple[str, ...]) -> str:
+    return " or ".join(names)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,205 @@
+"""The command line: `kvproof check`, `explain`, `replay` and `list`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..spec.errors import KvproofError
+from .front import FrontDoor
+from .layout import Front
+
+_EXITS = (
+    "Exit code: 0 everything is proved, 1 a contract is broken, 2 wrong usage or input, "
+    "3 something is neither proved nor refuted."
+)
+
+app = typer.Typer(
+    cls=FrontDoor,
+    name="kvproof",
+    help="Prove or refute that KV-cache writers keep their contract.",
+    add_completion=False,
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - typer's callback
+    if asked:
+        from .versions import versions
+
+        typer.echo(f"kvproof {versions()['kvproof']}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    ctx: typer.Context,
+    version: Annotated[  # noqa: ARG001 - its callback ends the command
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
+    ] = False,  # noqa: FBT002 - a flag
+) -> None:
+    """Show the help when no command is given."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+@app.command(epilog=_EXITS)
+def check(
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="A release, e.g. sglang==0.5.23, or a function of yours, "
+            "path/to/file.py::function. Without one, the bundled examples.",
+            show_default=False,
+        ),
+    ] = "",
+    contract: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The contract of a function of yours; `kvproof list` names them.",
+            show_default=False,
+        ),
+    ] = "",
+    bind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ARG=PARAM",
+            help="The parameter that takes a contract's argument, where the names differ. "
+            "WORLD and RANK can be bound too.",
+        ),
+    ] = None,
+    stub: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PACKAGE", help="A package that your file imports and that is not installed."
+        ),
+    ] = None,
+    invariant: Annotated[
+        list[str] | None,
+        typer.Option(metavar="W6", help="Decide only this invariant; may be repeated."),
+    ] = None,
+    symbolic_dims: Annotated[
+        bool,
+        typer.Option("--symbolic-dims", help="Prove for all widths, strides and row counts."),
+    ] = False,  # noqa: FBT002 - a flag
+    no_drop: Annotated[
+        bool,
+        typer.Option("--no-drop", help="Do not show what each assumption keeps out: faster."),
+    ] = False,  # noqa: FBT002 - a flag
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Also exit 3 when a path was not proved or a capture left a note, and 1 when a "
+            "further statement does not hold.",
+        ),
+    ] = False,  # noqa: FBT002 - a flag
+    report: Annotated[
+        str,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the report as JSON; - is standard output."
+        ),
+    ] = "",
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where counterexamples are written.")
+    ] = Path(".kvproof"),
+) -> None:
+    """Check the writers of a release, or one of yours."""
+    from .casefile import write_cases
+    from .checking import check as run
+    from .checking import wanted
+    from .render import print_outcome
+    from .request import BUNDLED, Request
+
+    request = Request(
+        target=target or BUNDLED,
+        contract=contract,
+        bind=tuple(bind or ()),
+        stubs=tuple(stub or ()),
+        symbolic=symbolic_dims,
+    )
+    errors = Console(stderr=True)
+    outcome = run(request, invariants=wanted(invariant or ()), drop=not no_drop, console=errors)
+    fault: KvproofError | None = None
+    try:
+        write_cases(outcome, out)
+        if report:
+            _write_report(report, outcome, strict=strict)
+    except KvproofError as problem:
+        fault = problem  # what was found is shown all the same
+    print_outcome(Front(stderr=report == "-"), outcome)
+    if fault is not None:
+        raise fault
+    raise typer.Exit(outcome.exit_code(strict=strict))
+
+
+@app.command()
+def explain(
+    name: Annotated[
+        str, typer.Argument(help="An invariant, e.g. W6, or a contract, e.g. mla-row.")
+    ],
+) -> None:
+    """Explain an invariant or a contract in plain sentences."""
+    from .explain import print_explanation
+
+    print_explanation(Front(), name)
+
+
+@app.command(
+    epilog="Exit code: 1 the counterexample is confirmed, 0 it is not, 2 wrong usage or input, "
+    "3 no runner could run it."
+)
+def replay(
+    file: Annotated[Path, typer.Argument(help="A counterexample that `check` wrote.")],
+) -> None:
+    """Run a counterexample again on every runner at hand."""
+    from .replay import print_replay, run_replay
+
+    code, found, outcomes = run_replay(file, console=Console(stderr=True))
+    print_replay(Front(), found, outcomes)
+    raise typer.Exit(code)
+
+
+@app.command("list")
+def list_(
+    engine: Annotated[
+        str,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="A release whose writers are listed; without one, the newest of each engine.",
+            show_default=False,
+        ),
+    ] = "",
+) -> None:
+    """List engines, writers, contracts and invariants."""
+    from .listing import print_listing
+
+    print_listing(Front(), engine)
+
+
+def _write_report(place: str, outcome: object, *, strict: bool) -> None:
+    from .files import write_json
+    from .outcome import Outcome
+    from .report import to_json
+
+    assert isinstance(outcome, Outcome)
+    data = to_json(outcome, strict=strict)
+    if place == "-":
+        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+        return
+    write_json(Path(place), data)
+
+
+if __name__ == "__main__":
+    app()
