@@ -246,7 +246,8 @@ class BitVectors:
 
     def int_to_float(self, a: Term, w: int, fmt: str, *, signed: bool) -> Term:
         if w == 1:
-            a, w = self.zext(a, 1, 8), 8
+            # A true i1 is -1 as a signed number.
+            a, w = _byte(a, -1 if signed else 1), 8
         name = f"{'si' if signed else 'ui'}{w}_to_{fmt}"
         return self._named(name, "", (a,), (w,), floats.WIDTH[fmt])
 
@@ -271,10 +272,15 @@ class BitVectors:
             self._functions[key] = function
         return function(
             *(
-                term(self.zext(x, 1, 8) if w == 1 else x, 8 if w == 1 else w)
+                _byte(x, 1) if w == 1 else term(x, w)
                 for x, w in zip(args, widths, strict=True)
             )
         )
+
+
+def _byte(a: Term, true: int) -> Any:
+    """Return a truth value as a byte."""
+    return z3.If(term(a, 1), z3.BitVecVal(true, 8), z3.BitVecVal(0, 8))
 
 
 def cast_name(source: str, target: str, rounding: str | None) -> str:

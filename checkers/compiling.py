@@ -6,7 +6,6 @@ told nothing of alignment, and `debug` is off: device asserts are not part of wh
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -24,6 +23,7 @@ from ..spec.errors import KvproofError
 from ..spec.launch import ArgInfo, Launch
 from .recording import Recorded
 from .targets import named_target
+from .ttir_lexer import ttir_hash
 
 _LOCATION = re.compile(r'"(?:[^"\\]|\\.)*":\d+:\d+')
 
@@ -103,7 +103,7 @@ class Compiler:
             options=dict(launch.options),
             config=launch.config,
             ttir=text,
-            ttir_hash=hashlib.sha256(strip_locations(text).encode()).hexdigest(),
+            ttir_hash=ttir_hash(text),
             triton=triton.__version__,
         )
 
@@ -227,33 +227,3 @@ def _identity(value: Any) -> object:
 def _liftable(arg: ArgInfo, lift: Mapping[str, str]) -> bool:
     plain_int = isinstance(arg.value, int) and not isinstance(arg.value, bool)
     return arg.kind == "constexpr" and arg.name in lift and "." not in arg.name and plain_int
-
-
-def strip_locations(text: str) -> str:
-    """Return IR text without its `#loc` lines and `loc(...)` marks.
-
-    A quoted file name may hold parentheses; nested marks are removed whole.
-    """
-    kept = "\n".join(line for line in text.splitlines() if not line.startswith("#loc"))
-    pieces: list[str] = []
-    at = 0
-    for match in re.finditer(r"\s*\bloc\((?=[#\"ucf])", kept):
-        if match.start() < at:
-            continue
-        pieces.append(kept[at : match.start()])
-        at = _closing(kept, match.end())
-    return "".join(pieces) + kept[at:]
-
-
-def _closing(text: str, at: int) -> int:
-    depth, quoted = 1, False
-    while depth and at < len(text):
-        char = text[at]
-        if char == "\\" and quoted:
-            at += 1
-        elif char == '"':
-            quoted = not quoted
-        elif not quoted:
-            depth += (char == "(") - (char == ")")
-        at += 1
-    return at

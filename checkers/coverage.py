@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import combinations_with_replacement
 from typing import Any
 
 import z3
 
 from ..spec.rules import DISTINCT, Segment
 from .access import Access
-from .bitvectors import Term, conj, disj, neg, term
-from .domain import Unsupported, line_of
+from .bitvectors import Term, conj, disj, is_const, neg, term
 from .lanes import Idx
-from .obligation import Obligation, slot_givens
+from .obligation import Obligation
 from .problem import WIDE, Hit, Problem, widen
 from .promises import accepted, row_of, segments_of
 from .witness import Witness, candidates
@@ -61,7 +61,7 @@ def completeness(
             op=stores[0].access.op if stores else None,
             statement=f"segment {segment.name}" + (f" ({text})" if text else ""),
             violation=conj(wanted, neg(landed)),
-            given=slot_givens(problem, [ROW]),
+            given={},
             row=ROW,
             slot=env["slot"],
             column=COLUMN,
@@ -172,6 +172,60 @@ def source_loads(problem: Problem) -> Iterator[Obligation]:
         )
 
 
+def is_empty(problem: Problem, segment: Segment) -> bool:
+    """Tell whether a segment has no column in this configuration."""
+    width = problem.evaluate(segment.width, problem.env)
+    return is_const(width) and width == 0
+
+
+def _primed(hit: Hit, problem: Problem, tag: str) -> list[tuple[Any, Any]]:
+    """Return every symbol of a store with a copy of its own."""
+    symbols = [pid for pid in problem.domain.programs if not is_const(pid)]
+    symbols += [lane for lane in hit.idx if not is_const(lane)]
+    symbols += [loop.index for loop in hit.access.loops]
+    return [(symbol, z3.BitVec(f"{symbol}{tag}", symbol.size())) for symbol in symbols]
+
+
+def pairs(problem: Problem, hits: list[Hit]) -> Iterator[Obligation]:
+    """W13 without witnesses: two arbitrary lanes of two stores, of accepted rows."""
+    for first, second in combinations_with_replacement(hits, 2):
+        if first.arg != second.arg:
+            continue
+        primes = _primed(second, problem, "'")
+
+        def other(made: Any, primes: list[tuple[Any, Any]] = primes) -> Any:
+            return made if is_const(made) else z3.substitute(made, *primes)
+
+        row, twin = row_of(first), other(row_of(second))
+        env, twin_env = problem.row_env(row), problem.row_env(twin)
+        slot = term(env["slot"], WIDE)
+        differ: Term = True
+        if first is second:
+            differ = disj(*(symbol != copy for symbol, copy in primes))
+        yield Obligation(
+            invariant="W13",
+            op=first.access.op,
+            statement="no byte is stored by two lanes",
+            violation=conj(
+                *(other(bound) for bound in problem.bounds),
+                first.active,
+                other(second.active),
+                accepted(problem, env),
+                accepted(problem, twin_env),
+                term(first.offset, WIDE) == other(term(second.offset, WIDE)),
+                differ,
+            ),
+            given={
+                DISTINCT.key: z3.Or(
+                    term(row, WIDE) == term(twin, WIDE), slot != term(twin_env["slot"], WIDE)
+                )
+            },
+            row=row,
+            slot=env["slot"],
+            integers=True,
+        )
+
+
 def order(
     problem: Problem, hits: list[Hit], witnesses: dict[str, tuple[Hit, Witness]]
 ) -> Iterator[Obligation]:
@@ -184,10 +238,9 @@ def order(
         row = row_of(hit)
         env = problem.row_env(row)
         for segment in segments_of(problem, hit):
-            chosen = witnesses.get(segment.name)
-            if chosen is None:
-                op = hit.access.op
-                raise Unsupported(op.name, line_of(op), "no witness names the lane that stores")
+            if is_empty(problem, segment):
+                continue
+            chosen = witnesses[segment.name]
             column = problem.column(segment, env, hit.offset)
             inside = problem.inside(segment, env, column)
             differs: Term = True
@@ -203,7 +256,7 @@ def order(
                 op=hit.access.op,
                 statement=f"segment {segment.name}: the lane that stores a byte is unique",
                 violation=conj(hit.active, accepted(problem, env), inside, differs),
-                given={**slot_givens(problem, [row]), DISTINCT.key: True},
+                given={DISTINCT.key: True},
                 row=row,
                 slot=env["slot"],
                 column=column,

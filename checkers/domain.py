@@ -43,6 +43,7 @@ class Trace:
         waits: order numbers of dependency waits (`gdc_wait`).
         triggers: order numbers of early triggers (`gdc_launch_dependents`).
         loads: (order number, op) of every load.
+        stores: (order number, op) of every store.
         conditions: (op, value, path) of everything that control flow depends on.
         order: order number of the next op.
     """
@@ -52,6 +53,7 @@ class Trace:
     waits: list[int] = field(default_factory=lambda: [])
     triggers: list[int] = field(default_factory=lambda: [])
     loads: list[tuple[int, Op]] = field(default_factory=lambda: [])
+    stores: list[tuple[int, Op]] = field(default_factory=lambda: [])
     conditions: list[tuple[Op, Any, Any]] = field(default_factory=lambda: [])
     order: int = 0
 

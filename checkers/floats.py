@@ -102,10 +102,12 @@ def compare(predicate: str, a: Any, b: Any, fmt: str) -> Any:
 
 def cast(a: Any, source: str, target: str, rounding: str | None) -> Any:
     """Return the bits of a float conversion, or None for a declared cast function."""
-    if (source, target) == ("bf16", "f32"):
-        return z3.Concat(a, z3.BitVecVal(0, 16))
     from_sort, to_sort = sort(source), sort(target)
     if from_sort is None or to_sort is None or rounding not in (None, "rtne"):
         return None
+    if (source, target) == ("bf16", "f32"):
+        # Exact and cheap: the formats share sign and exponent. A NaN is left open as ever.
+        wide = z3.Concat(a, z3.BitVecVal(0, 16))
+        return z3.If(is_nan(a, "bf16"), _bits("bf16 to", z3.fpNaN(to_sort), (a,), target), wide)
     value = z3.fpToFP(z3.RNE(), z3.fpBVToFP(a, from_sort), to_sort)
     return _bits(f"{source} to", value, (a,), target)

@@ -149,7 +149,7 @@ def sources(problem: Problem, hit: Hit, found: list[Leaf]) -> Iterator[Obligatio
         op=hit.access.op,
         statement="every element that is stored lies in its row of a source",
         violation=conj(hit.active, accepted(problem, env), astray),
-        given=slot_givens(problem, [row]),
+        given={},
         row=row,
         slot=env["slot"],
         column=places(problem, hit, env)[0][1],
@@ -174,7 +174,7 @@ def segments(problem: Problem, hit: Hit, found: list[Leaf]) -> Iterator[Obligati
             violation=conj(
                 hit.active, accepted(problem, env), inside, in_rows, disj(neg(some), other)
             ),
-            given=slot_givens(problem, [row]),
+            given={},
             row=row,
             slot=env["slot"],
             column=column,
@@ -222,7 +222,7 @@ def encoding(problem: Problem, hit: Hit, found: list[Leaf]) -> Iterator[Obligati
             op=hit.access.op,
             statement=f"segment {segment.name}: {encode.sentence}",
             violation=conj(hit.active, accepted(problem, env), inside, right, made != wanted),
-            given=slot_givens(problem, [row]),
+            given={},
             assuming=assuming,
             row=row,
             slot=env["slot"],

@@ -13,8 +13,9 @@ from .domain import Domain, Path, Trace, Unsupported, Value, line_of
 from .optable import OPS, is_pure
 from .ttir import Block, Op, Program, PtrType, Region
 
-_WAIT = "griddepcontrol.wait"
-_TRIGGER = "griddepcontrol.launch_dependents"
+#: Inline assembly up to Triton 3.8, ops of their own from 3.9 on.
+_WAITS = ("griddepcontrol.wait", "tt.grid_dependency_wait")
+_TRIGGERS = ("griddepcontrol.launch_dependents", "tt.grid_dependency_launch_dependents")
 
 
 class Walker:
@@ -103,7 +104,12 @@ class Walker:
         conditions: tuple[Path, ...] = (path,)
         if op.name == "cf.cond_br":
             self.trace.conditions.append((op, env[op.operands[0]], path))
-            taken = self.domain.truth(env[op.operands[0]])
+            try:
+                taken = self.domain.truth(env[op.operands[0]])
+            except Unsupported as why:
+                # Where control goes is unknown, and so is what is stored.
+                self.trace.effects.append(why)
+                return
             conditions = (
                 self.domain.both(path, taken),
                 self.domain.both(path, self.domain.negate(taken)),
@@ -126,7 +132,7 @@ class Walker:
             results = self._evaluate(op, operands, env, path)
         except Unsupported as why:
             # A region that was not walked may load and store: nothing is known of memory.
-            if any(touches_memory(inner) for inner in nested(op)):
+            if any(touches_memory(inner) for inner in (op, *nested(op))):
                 self.trace.effects.append(why)
             results = tuple(self.domain.opaque(op, kind, why) for kind in op.result_types)
         except (TypeError, KeyError, NotImplementedError) as error:
@@ -155,6 +161,7 @@ class Walker:
             self.trace.loads.append((self.trace.order, op))
             return (domain.load(op, operands, path),)
         if op.name == "tt.store":
+            self.trace.stores.append((self.trace.order, op))
             domain.store(op, operands, path)
             return ()
         if op.name == "scf.if":
@@ -169,10 +176,10 @@ class Walker:
             self.trace.asserts.append((op, str(op.attrs.get("message", ""))))
             domain.check(op, operands[0], path)
             return ()
-        if op.name == "tt.elementwise_inline_asm" and self._dependency(op):
+        if self._dependency(op):
             why = Unsupported(op.name, line_of(op), "the result of a dependency instruction")
             return tuple(domain.opaque(op, kind, why) for kind in op.result_types)
-        if op.name == "tt.print" or op.name == "gpu.barrier":
+        if op.name in ("tt.print", "gpu.barrier", "ttg.barrier"):
             return ()
         if op.name == "tt.call":
             return self._call(op, operands, path)
@@ -188,12 +195,14 @@ class Walker:
 
     def _dependency(self, op: Op) -> bool:
         """Record a dependency wait or trigger; tell whether the op was one."""
-        text = str(op.attrs.get("asm", "")).partition(";")[0].strip()
-        if text == _WAIT:
+        text = op.name
+        if op.name == "tt.elementwise_inline_asm":
+            text = str(op.attrs.get("asm", "")).partition(";")[0].strip()
+        if text in _WAITS:
             self.trace.waits.append(self.trace.order)
-        elif text == _TRIGGER:
+        elif text in _TRIGGERS:
             self.trace.triggers.append(self.trace.order)
-        return text in (_WAIT, _TRIGGER)
+        return text in _WAITS or text in _TRIGGERS
 
     def _if(
         self, op: Op, condition: Value, env: dict[str, Value], path: Path
@@ -286,5 +295,6 @@ def touches_memory(op: Op) -> bool:
 _SHAPES = frozenset(
     "tt.get_program_id tt.get_num_programs tt.splat tt.broadcast tt.reshape tt.addptr "
     "tt.expand_dims tt.trans arith.constant tt.make_range tt.bitcast tt.assert tt.print "
-    "gpu.barrier".split()
+    "gpu.barrier ttg.barrier tt.grid_dependency_wait "
+    "tt.grid_dependency_launch_dependents".split()
 )

@@ -67,16 +67,27 @@ def _rank(rank: int, world: int) -> Shard:
 
 _WHOLE: Final = (Shard(0, 1),)
 _WHOLE_READ: Final = (_rank(0, 1),)
-_RANKS: Final = (_rank(0, 2), _rank(1, 2), _rank(2, 3), _rank(7, 8))
-_WHOLE_OR_RANKS: Final = (*_WHOLE_READ, *_RANKS)
-_RANKS_PASSED: Final = (Shard(0, 1), Shard(0, 2), Shard(1, 2), Shard(2, 3), Shard(7, 8))
+_RANKS: Final = (
+    _rank(0, 2),
+    _rank(1, 2),
+    _rank(0, 4),
+    _rank(1, 4),
+    _rank(2, 4),
+    _rank(3, 4),
+)
+_WHOLE_OR_RANKS: Final = (*_RANKS, *_WHOLE_READ)
+_RANKS_PASSED: Final = (Shard(0, 1), Shard(0, 2), Shard(1, 2), Shard(0, 4), Shard(3, 4))
 
 _ROPE: Final = (
     Row(512, 64, "bf16", "bf16", use="bf16 latent rows"),
+    Row(512, 64, "f16", "f16", use="f16 latent rows"),
+    Row(512, 64, "f32", "f32", use="f32 latent rows"),
     Row(512, 64, "u8", "u8", use="fp8 latent rows, passed as bytes"),
+    Row(528, 64, "bf16", "bf16", use="a nope width that is no power of two"),
     Row(528, 128, "u8", "u8", use="packed rows: 512 fp8, 4 f32 scales, 64 bf16 rope"),
     Row(256, 32, "u8", "u8", use="fp4 latent rows, two values a byte"),
 )
+_ROPE_SHARDED: Final = (_ROPE[0], _ROPE[5])
 _WIDTH_0: Final = (
     Row(512, 0, "bf16", "bf16", use="bf16 latent rows, rope of width 0"),
     Row(512, 0, "u8", "u8", use="fp8 latent rows, passed as bytes, rope of width 0"),
@@ -86,14 +97,19 @@ _NO_ROPE: Final = (
     *_WIDTH_0,
     Row(512, None, "bf16", "bf16", use="bf16 latent rows, no rope tensor"),
     Row(512, None, "u8", "u8", use="fp8 latent rows, passed as bytes, no rope tensor"),
-    Row(256, None, "u8", "u8", use="fp4 latent rows, two values a byte, no rope tensor"),
 )
+_NO_ROPE_SHARDED: Final = (_NO_ROPE[0], _NO_ROPE[3])
 _QUANT: Final = (
     Row(512, 64, "bf16", "u8", "f8e4m3fn", use="fp8 latent rows, cast while stored"),
     Row(512, 64, "f16", "u8", "f8e4m3fn", use="fp8 latent rows, cast while stored"),
     Row(512, 0, "bf16", "u8", "f8e4m3fn", use="fp8 latent rows, cast, rope of width 0"),
 )
-_SCALES: Final = (Row(32, 4, "u8", "u8", use="scales of fp4 latent rows, one for 16 values"),)
+_SCALES: Final = (
+    Row(32, 4, "u8", "u8", use="scales of fp4 latent rows, one for 16 values"),
+    Row(512, 64, "u8", "u8", use="byte scales at the row stride of a latent row"),
+    Row(512, 64, "f32", "f32", use="float scales; no released caller passes them"),
+    Row(512, 64, "bf16", "bf16", use="float scales; no released caller passes them"),
+)
 
 _SLOTS: Final = ("i64", "i32")
 
@@ -180,8 +196,8 @@ def _until_19(
     return (
         _latent(_ROW, module, args, Axes(_ROPE, _SLOTS, _WHOLE_READ, platforms), (bulk,), note),
         _latent(_BARE, module, args, Axes(_WIDTH_0, _SLOTS, _WHOLE_READ, platforms), (bulk,), note),
-        _latent(_SHARDED, module, args, Axes(_ROPE, _SLOTS, _RANKS, platforms), (), note),
-        _latent(_BARE_SHARDED, module, args, Axes(_WIDTH_0, _SLOTS, _RANKS, platforms), (), note),
+        _latent(_SHARDED, module, args, Axes(_ROPE_SHARDED, _SLOTS, _RANKS, platforms), (), note),
+        _latent(_BARE_SHARDED, module, args, Axes(_WIDTH_0[:1], _SLOTS, _RANKS, platforms), (), note),
         _quant(module, args, platforms, note),
         _scale(module, args, f"{_SCALE_NOTE} {note}".strip()),
     )
@@ -209,7 +225,7 @@ def _from_20(
             _SHARDED,
             module,
             _ARGS_SKIP,
-            Axes(_ROPE, _SLOTS, _WHOLE_OR_RANKS, platforms),
+            Axes(_ROPE_SHARDED, _SLOTS, _WHOLE_OR_RANKS, platforms),
             (bulk, *eager),
             callable=_DCP,
         ),
@@ -217,7 +233,7 @@ def _from_20(
             _BARE_SHARDED,
             module,
             _ARGS_SKIP,
-            Axes(_NO_ROPE, _SLOTS, _WHOLE_OR_RANKS, platforms),
+            Axes(_NO_ROPE_SHARDED, _SLOTS, _WHOLE_OR_RANKS, platforms),
             eager,
             _ALL_SLOTS_NOTE,
             callable=_DCP,

@@ -77,6 +77,7 @@ class Result:
         case: the counterexample as a runnable case.
         slot, row, column: the place of the counterexample.
         replay: outcome per runner: "confirmed", "not confirmed" or "skipped: reason".
+        observed: what each runner saw, in words.
         dropped: outcome per dropped assumption.
         ir_hash: hash of the IR the proof speaks of.
     """
@@ -98,6 +99,7 @@ class Result:
     row: int | None = None
     column: int | None = None
     replay: Mapping[str, str] = field(default_factory=dict)
+    observed: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = ()
     ir_hash: str = ""
 
@@ -121,6 +123,7 @@ class Result:
             "safe_of": self.safe_of or None,
             "counterexample": place,
             "replay": dict(self.replay),
+            "observed": dict(self.observed),
             "dropped": [
                 {"assumption": item.key, "verdict": item.verdict.value, "shows": item.shows}
                 for item in self.dropped

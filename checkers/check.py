@@ -1,0 +1,285 @@
+"""Checking a job: capture, walk, decide, and say it as results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
+
+from ..spec.errors import ContractError, KvproofError
+from ..spec.invariants import PROVED_BY_CHECK
+from ..spec.job import Job
+from ..spec.launch import Launch
+from ..spec.rules import CONTIGUOUS, DISTINCT
+from ..spec.verdict import Dropped, Result, Verdict
+from .assumptions import assumptions
+from .child import Child
+from .decide import Decision, decide, drops, largest_safe
+from .domain import line_of
+from .groups import Grouping, Kernel
+from .ideal import Ideal
+from .problem import build
+from .replaying import Replays
+from .sampling import Captured, Unit, sample
+from .solving import Solving
+from .static import static_rules
+from .ttir import Program
+from .ttir_parser import parse_ttir
+from .vacuity import covered
+
+#: Promises about stores: nothing is proved of them where no lane can store.
+_OF_STORES = frozenset({"W1", "W6", "W8", "W9", "W10", "W12", "W13"})
+
+
+@dataclass(frozen=True)
+class JobReport:
+    """What was found about one job.
+
+    Args:
+        job: the job.
+        results: one per invariant and statement.
+        notes: what a reader must know.
+        seconds: time spent, capture included.
+        error: one line when the job could not be checked at all.
+        queries: seconds of every question to the solver.
+    """
+
+    job: Job
+    results: tuple[Result, ...]
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    error: str | None = None
+    queries: tuple[float, ...] = ()
+
+
+class Checker:
+    """Checks jobs one after another, with one child process for all captures.
+
+    Args:
+        invariants: the invariants to decide; all that `check` proves when None.
+        drop: whether each assumption of a proof is dropped in turn.
+        replay: whether counterexamples are run.
+        timeout: seconds per question to the solver.
+        child: the capturing child; one of its own when None.
+    """
+
+    def __init__(
+        self,
+        *,
+        invariants: frozenset[str] | None = None,
+        drop: bool = True,
+        replay: bool = True,
+        timeout: float = 10.0,
+        child: Child | None = None,
+    ) -> None:
+        self.invariants = frozenset(PROVED_BY_CHECK) if invariants is None else invariants
+        self.drop = drop
+        self.timeout = timeout
+        self.child = child or Child()
+        self.replays = Replays() if replay else None
+        self._programs: dict[str, Program] = {}
+        self._strided: set[str] = set()
+
+    def __enter__(self) -> Checker:
+        """Return itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the child processes."""
+        self.close()
+
+    def close(self) -> None:
+        """End the child processes. Safe to call again."""
+        self.child.close()
+        if self.replays is not None:
+            self.replays.close()
+
+    def check(self, job: Job) -> JobReport:
+        """Check one job. A fault of the job becomes the report's error, not an exception."""
+        begun = time.perf_counter()
+        solving = Solving(self.timeout)
+        try:
+            captured = sample(self.child, job)
+            results: list[Result] = []
+            for unit in captured.units:
+                results += self._unit(job, unit, captured, solving)
+        except KvproofError as problem:
+            return JobReport(job, (), job.notes, time.perf_counter() - begun, str(problem))
+        seconds = time.perf_counter() - begun
+        notes = (*job.notes, *captured.notes)
+        return JobReport(job, tuple(results), notes, seconds, None, tuple(solving.times))
+
+    def finish(self, reports: list[JobReport]) -> list[JobReport]:
+        """Replay every counterexample and return the reports with the outcomes.
+
+        A counterexample that the evaluator does not confirm is no finding: the result becomes
+        UNKNOWN and says so.
+        """
+        return reports if self.replays is None else self.replays.finish(reports)
+
+    # --- one call -------------------------------------------------------------------------
+
+    def _program(self, launch: Launch) -> Program:
+        key = launch.ttir
+        if key not in self._programs:
+            self._programs[key] = parse_ttir(launch.ttir)
+        return self._programs[key]
+
+    def _kernels(self, job: Job, unit: Unit) -> list[Kernel]:
+        kernels: list[Kernel] = []
+        for family in unit.families:
+            program = self._program(family.launch)
+            exact = build(job.instance, job.binding, family, program)
+            ideal = build(job.instance, job.binding, family, program, Ideal())
+            kernels.append(Kernel(exact, ideal))
+        return kernels
+
+    def _unit(
+        self, job: Job, unit: Unit, captured: Captured, solving: Solving
+    ) -> Iterator[Result]:
+        kernels = self._kernels(job, unit)
+        launch = unit.families[0].launch
+        effects = [e for kernel in kernels for e in kernel.ideal.trace.effects]
+        groups = [
+            group
+            for group in Grouping(kernels, solving).groups()
+            if group.invariant in self.invariants
+        ]
+        empty = None if effects else covered(kernels, solving)
+        wide: Decision | None = None
+        decisions: list[Decision] = []
+        for group in groups:
+            if effects:
+                why = f"{effects[0]} may touch memory"
+                decision = Decision(group, Verdict.UNSUPPORTED, detail=why, line=effects[0].line)
+            else:
+                decision = decide(group, solving)
+            if group.invariant == "W4":
+                wide = decision
+            if empty is not None and group.invariant in _OF_STORES:
+                if decision.verdict is Verdict.PROVED:
+                    decision.verdict, decision.detail = Verdict.VACUOUS, empty
+            decisions.append(decision)
+        self._row_count_of_none(decisions, captured)
+        for decision in decisions:
+            yield self._result(job, unit, launch, kernels, decision, wide, solving)
+        if "W15" in self.invariants:
+            yield from static_rules(job, launch, [kernel.exact for kernel in kernels])
+
+    def _row_count_of_none(self, decisions: list[Decision], captured: Captured) -> None:
+        """W7 also speaks of the call without rows."""
+        for decision in decisions:
+            if decision.group.invariant == "W7" and captured.zero is not None:
+                decision.verdict = Verdict.REFUTED
+                decision.detail = f"the call with no rows fails: {captured.zero}"
+                decision.shown = None
+
+    # --- one result -----------------------------------------------------------------------
+
+    def _result(
+        self,
+        job: Job,
+        unit: Unit,
+        launch: Launch,
+        kernels: list[Kernel],
+        decision: Decision,
+        wide: Decision | None,
+        solving: Solving,
+    ) -> Result:
+        group = decision.group
+        dropped = tuple(self._dropped(job, decision, decision.items, solving))
+        config: dict[str, Any] = dict(job.instance.config)
+        if job.platform:
+            config["platform"] = job.platform
+        if unit.config:
+            config["autotune"] = unit.config
+        result = Result(
+            writer=job.writer,
+            kernel=launch.kernel,
+            source=_source(decision, launch),
+            config=config,
+            invariant=group.invariant,
+            verdict=decision.verdict,
+            statement=_statement(decision),
+            assumes=assumptions(job, unit, decision, wide),
+            detail=decision.detail,
+            seconds=decision.seconds,
+            dropped=dropped,
+            ir_hash=launch.ttir_hash,
+        )
+        if decision.verdict is not Verdict.REFUTED:
+            return result
+        shown = decision.shown
+        if shown is not None:
+            result = replace(
+                result, case=shown.case, row=shown.row, slot=shown.slot, column=shown.column
+            )
+        if group.invariant == "W4":
+            safe = largest_safe(decision, solving)
+            if safe is not None:
+                result = replace(result, safe_up_to=safe[0], safe_of=safe[1])
+        if self.replays is not None and decision.problem is not None:
+            self.replays.note(job, unit, result)
+        return result
+
+    def _dropped(
+        self, job: Job, decision: Decision, items: list[Any], solving: Solving
+    ) -> Iterator[Dropped]:
+        if not self.drop:
+            return
+        yield from drops(decision, solving)
+        invariant = decision.group.invariant
+        keys = {given.key for given in job.instance.contract.given}
+        if decision.verdict is not Verdict.PROVED:
+            return
+        if invariant == "W13" and DISTINCT.key in keys:
+            yield Dropped(
+                DISTINCT.key,
+                Verdict.REFUTED,
+                "two rows with one slot store the same bytes, and which row stays is not defined",
+            )
+        if invariant == "W1" and CONTIGUOUS.key in keys and job.writer not in self._strided:
+            self._strided.add(job.writer)
+            yield self._strided_slots(job, solving)
+
+    def _strided_slots(self, job: Job, solving: Solving) -> Dropped:
+        """Ask the frame again for a slot table of stride 2, captured as such."""
+        try:
+            captured = sample(self.child, job, slot_stride=2)
+            kernels = self._kernels(job, captured.units[0])
+        except (KvproofError, ContractError) as problem:
+            return Dropped(CONTIGUOUS.key, Verdict.UNKNOWN, str(problem))
+        for kernel in kernels:
+            kernel.ideal.slot_stride = kernel.exact.slot_stride = 2
+        for group in Grouping(kernels, solving).groups():
+            if group.invariant == "W2":
+                found = decide(group, solving)
+                if found.verdict is Verdict.REFUTED:
+                    return Dropped(
+                        CONTIGUOUS.key,
+                        Verdict.REFUTED,
+                        "with a slot table of stride 2, rows are stored at other rows' slots",
+                    )
+                return Dropped(CONTIGUOUS.key, found.verdict, found.detail)
+        return Dropped(CONTIGUOUS.key, Verdict.UNKNOWN)
+
+
+def _source(decision: Decision, launch: Launch) -> str:
+    if decision.obligation is not None and decision.obligation.op is not None:
+        return line_of(decision.obligation.op)
+    return decision.line or f"{launch.file}:{launch.line}"
+
+
+def _statement(decision: Decision) -> str:
+    if decision.group.statement:
+        return decision.group.statement
+    if decision.verdict is Verdict.PROVED or decision.obligation is None:
+        return ""
+    return decision.obligation.statement

@@ -1,0 +1,137 @@
+"""Asking the solver: one obligation, with or without an assumption, under a time limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from .bitvectors import Term, is_const, term
+from .integers import Integers, Untranslatable
+from .obligation import Obligation
+from .problem import Problem
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the solver said.
+
+    Args:
+        status: "unsat" (the promise holds), "sat" (broken) or "unknown".
+        model: the model of a "sat".
+        seconds: time it took.
+        reason: why it is "unknown".
+    """
+
+    status: str
+    model: Any = None
+    seconds: float = 0.0
+    reason: str = ""
+
+
+@dataclass
+class Solving:
+    """Asks z3; keeps count of queries and time.
+
+    Args:
+        timeout: seconds per query. A query that runs out is "unknown", never a success.
+    """
+
+    timeout: float = 10.0
+    queries: int = 0
+    seconds: float = 0.0
+    times: list[float] = field(default_factory=lambda: [])
+    _known: dict[tuple[int, str], tuple[Obligation, Answer]] = field(default_factory=lambda: {})
+
+    def parts(self, obligation: Obligation, drop: str = "") -> list[Any]:
+        """Return the obligation's own terms: assumptions but the dropped one, and the violation."""
+        asked = [made for key, made in obligation.given.items() if key != drop]
+        asked += list(obligation.assuming.values())
+        asked.append(obligation.violation)
+        return [term(made, 1) for made in asked if made is not True]
+
+    def ask(
+        self, problem: Problem, obligation: Obligation, drop: str = "", extra: Iterable[Term] = ()
+    ) -> Answer:
+        """Ask whether the violation is possible."""
+        if obligation.violation is False:
+            return Answer("unsat")
+        more = tuple(extra)
+        known = None if more else self._known.get((id(obligation), drop))
+        if known is not None:
+            return known[1]
+        bounds = [term(made, 1) for made in (*problem.bounds, *more) if made is not True]
+        asked = [*bounds, *self.parts(obligation, drop)]
+        answer = self._over_integers(asked) if obligation.integers else None
+        answer = answer or self.solve(asked)
+        if not more:
+            self._known[id(obligation), drop] = (obligation, answer)
+        return answer
+
+    def _over_integers(self, terms: list[Any]) -> Answer | None:
+        """Return "unsat" when the question has no solution even over the integers, else None."""
+        begun = time.perf_counter()
+        try:
+            asked = Integers().query(terms)
+        except Untranslatable:
+            return None
+        solver = z3.Solver()
+        solver.set("timeout", int(self.timeout * 1000))
+        solver.add(*asked)
+        found = solver.check()
+        seconds = time.perf_counter() - begun
+        self.times.append(seconds)
+        return Answer("unsat", None, seconds) if found == z3.unsat else None
+
+    def none(
+        self, problem: Problem, obligations: Iterable[Obligation], drop: str = ""
+    ) -> bool:
+        """Tell whether no obligation of one problem can be violated, in a single question.
+
+        False only means that they have to be asked one by one.
+        """
+        options = [
+            z3.And(*self.parts(obligation, drop))
+            for obligation in obligations
+            if obligation.violation is not False
+            and self._status(obligation, drop) != "unsat"
+        ]
+        if not options:
+            return True
+        bounds = [term(made, 1) for made in problem.bounds if made is not True]
+        return self.solve([*bounds, z3.Or(*options)]).status == "unsat"
+
+    def _status(self, obligation: Obligation, drop: str) -> str:
+        known = self._known.get((id(obligation), drop))
+        return "" if known is None else known[1].status
+
+    def solve(self, terms: Iterable[Any]) -> Answer:
+        """Ask whether a conjunction is satisfiable."""
+        solver = z3.SolverFor("QF_UFBV")
+        solver.set("timeout", int(self.timeout * 1000))
+        begun = time.perf_counter()
+        solver.add(*terms)
+        found = solver.check()
+        seconds = time.perf_counter() - begun
+        self.queries += 1
+        self.seconds += seconds
+        self.times.append(seconds)
+        if found == z3.unsat:
+            return Answer("unsat", None, seconds)
+        if found == z3.sat:
+            return Answer("sat", solver.model(), seconds)
+        return Answer("unknown", None, seconds, solver.reason_unknown())
+
+    def holds(self, problem: Problem, obligation: Obligation) -> bool:
+        """Tell whether an obligation is proved."""
+        return self.ask(problem, obligation).status == "unsat"
+
+
+def number(model: Any, value: Term) -> int:
+    """Return a term's signed value in a model."""
+    if is_const(value):
+        return int(value)
+    return int(model.eval(value, model_completion=True).as_signed_long())
