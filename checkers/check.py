@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
@@ -20,8 +21,10 @@ from .decide import Decision, decide, drops, largest_safe
 from .domain import line_of
 from .groups import Grouping, Kernel
 from .ideal import Ideal
+from .parallel import check_parallel
 from .problem import build
-from .replaying import Replays
+from .replay import Task
+from .replaying import Replays, replay_task
 from .sampling import Captured, Unit, sample
 from .solving import Solving
 from .static import static_rules
@@ -44,6 +47,7 @@ class JobReport:
         seconds: time spent, capture included.
         error: one line when the job could not be checked at all.
         queries: seconds of every question to the solver.
+        tasks: (index of a refuted result, its replay); None where no case could be built.
     """
 
     job: Job
@@ -52,6 +56,7 @@ class JobReport:
     seconds: float = 0.0
     error: str | None = None
     queries: tuple[float, ...] = ()
+    tasks: tuple[tuple[int, Task | None], ...] = ()
 
 
 class Checker:
@@ -62,6 +67,7 @@ class Checker:
         drop: whether each assumption of a proof is dropped in turn.
         replay: whether counterexamples are run.
         timeout: seconds per question to the solver.
+        workers: processes that `check_all` uses; one for each core, at most four, when None.
         child: the capturing child; one of its own when None.
     """
 
@@ -72,8 +78,10 @@ class Checker:
         drop: bool = True,
         replay: bool = True,
         timeout: float = 10.0,
+        workers: int | None = None,
         child: Child | None = None,
     ) -> None:
+        self.workers = min(4, os.cpu_count() or 1) if workers is None else workers
         self.invariants = frozenset(PROVED_BY_CHECK) if invariants is None else invariants
         self.drop = drop
         self.timeout = timeout
@@ -108,13 +116,38 @@ class Checker:
         try:
             captured = sample(self.child, job)
             results: list[Result] = []
+            tasks: list[tuple[int, Task | None]] = []
             for unit in captured.units:
-                results += self._unit(job, unit, captured, solving)
+                for result in self._unit(job, unit, captured, solving):
+                    if result.verdict is Verdict.REFUTED and result.invariant != "W15":
+                        tasks.append((len(results), replay_task(job, unit, result)))
+                    results.append(result)
         except KvproofError as problem:
             return JobReport(job, (), job.notes, time.perf_counter() - begun, str(problem))
         seconds = time.perf_counter() - begun
         notes = (*job.notes, *captured.notes)
-        return JobReport(job, tuple(results), notes, seconds, None, tuple(solving.times))
+        return JobReport(
+            job, tuple(results), notes, seconds, None, tuple(solving.times), tuple(tasks)
+        )
+
+    def check_all(self, jobs: Sequence[Job]) -> Iterator[JobReport]:
+        """Check jobs on several processes; yield their reports in order.
+
+        The replaying child starts beside them with the first counterexample.
+        """
+        if self.workers < 2 or len(jobs) < 2 * self.workers:
+            reports = map(self.check, jobs)
+        else:
+            options = {
+                "invariants": sorted(self.invariants),
+                "drop": self.drop,
+                "timeout": self.timeout,
+            }
+            reports = check_parallel(jobs, self.workers, options)
+        for report in reports:
+            if report.tasks and self.replays is not None:
+                self.replays.warm()
+            yield report
 
     def finish(self, reports: list[JobReport]) -> list[JobReport]:
         """Replay every counterexample and return the reports with the outcomes.
@@ -161,6 +194,8 @@ class Checker:
                 decision = Decision(group, Verdict.UNSUPPORTED, detail=why, line=effects[0].line)
             else:
                 decision = decide(group, solving)
+                if not decision.items and decision.verdict is Verdict.PROVED:
+                    continue  # nothing of this contract speaks of it, e.g. one rank owns all
             if group.invariant == "W4":
                 wide = decision
             if empty is not None and group.invariant in _OF_STORES:
@@ -225,8 +260,6 @@ class Checker:
             safe = largest_safe(decision, solving)
             if safe is not None:
                 result = replace(result, safe_up_to=safe[0], safe_of=safe[1])
-        if self.replays is not None and decision.problem is not None:
-            self.replays.note(job, unit, result)
         return result
 
     def _dropped(

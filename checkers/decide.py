@@ -56,11 +56,7 @@ def decide(group: Group, solving: Solving) -> Decision:
             decision.verdict = Verdict.UNSUPPORTED
             decision.detail, decision.line = str(why), why.line
     for problem, obligations in _by_problem(decision.items):
-        # Many small conditions over the same terms are one question; large ones are asked alone.
-        if group.invariant == "W4" and solving.none(problem, obligations):
-            continue
-        for obligation in obligations:
-            answer = solving.ask(problem, obligation)
+        for obligation, answer in _answers(group, problem, obligations, solving):
             if answer.status == "sat":
                 _refute(decision, problem, obligation, answer, solving)
                 decision.seconds = time.perf_counter() - begun
@@ -73,6 +69,25 @@ def decide(group: Group, solving: Solving) -> Decision:
         decision.problem, decision.obligation = decision.items[0]
     decision.seconds = time.perf_counter() - begun
     return decision
+
+
+def _answers(
+    group: Group,
+    problem: Problem,
+    obligations: list[Obligation],
+    solving: Solving,
+    drop: str = "",
+) -> Iterator[tuple[Obligation, Answer]]:
+    """Yield the answers that matter: W4's many small conditions are one question."""
+    if group.invariant == "W4":
+        found = solving.any_of(problem, obligations, drop)
+        if found is None:
+            return
+        if found[1].status == "sat":
+            yield found
+            return
+    for obligation in obligations:
+        yield obligation, solving.ask(problem, obligation, drop)
 
 
 def _by_problem(items: list[Item]) -> list[tuple[Problem, list[Obligation]]]:
@@ -105,22 +120,16 @@ def drops(decision: Decision, solving: Solving) -> Iterator[Dropped]:
 
 def _drop(decision: Decision, key: str, solving: Solving) -> Dropped:
     using = [item for item in decision.items if key in item[1].given]
-    wide = decision.group.invariant == "W4"
-    if wide and all(solving.none(problem, asked, key) for problem, asked in _by_problem(using)):
-        return Dropped(key, Verdict.PROVED)
-    for problem, obligation in using:
-        answer = solving.ask(problem, obligation, drop=key)
-        if answer.status == "unknown":
-            return Dropped(key, Verdict.UNKNOWN, answer.reason)
-        if answer.status == "sat":
-            small = minimise(problem, obligation, answer, solving, key, quick=True)
-            shown = decode(problem, obligation, small, build=False)
-            pool = shown.dims["POOL"]
-            return Dropped(
-                key,
-                Verdict.REFUTED,
-                f"slot {shown.slot} of a pool of {pool} places breaks {obligation.invariant}",
-            )
+    for problem, obligations in _by_problem(using):
+        for obligation, answer in _answers(decision.group, problem, obligations, solving, key):
+            if answer.status == "unknown":
+                return Dropped(key, Verdict.UNKNOWN, answer.reason)
+            if answer.status == "sat":
+                small = minimise(problem, obligation, answer, solving, key, quick=True)
+                shown = decode(problem, obligation, small, build=False)
+                pool = shown.dims["POOL"]
+                text = f"slot {shown.slot} of a pool of {pool} places breaks {obligation.invariant}"
+                return Dropped(key, Verdict.REFUTED, text)
     return Dropped(key, Verdict.PROVED)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ..spec.case import Case
 from ..spec.errors import KvproofError
 from ..spec.job import Job
-from ..spec.rules import Reserved
 from ..spec.verdict import Result, Verdict
 from .child import Child
 from .replay import Task
@@ -25,17 +24,13 @@ Outcome = Mapping[str, Mapping[str, str]]
 
 
 class Replays:
-    """Collects counterexamples during a check and runs them at its end.
-
-    The child starts with the first counterexample, beside the check.
-    """
+    """Runs the counterexamples of reports, in a child that starts with the first of them."""
 
     def __init__(self) -> None:
         """Start nothing yet."""
         self.child = Child(
             main="kvproof.checkers.replay_main", env={"TRITON_INTERPRET": "1"}, timeout=120
         )
-        self._tasks: dict[int, tuple[Result, Task | None]] = {}
         self._warm: threading.Thread | None = None
 
     def close(self) -> None:
@@ -43,29 +38,21 @@ class Replays:
         self._join()
         self.child.close()
 
+    def warm(self) -> None:
+        """Start the child beside other work; a second call does nothing."""
+        if self._warm is None:
+            self._warm = threading.Thread(target=self._start, daemon=True)
+            self._warm.start()
+
     def _join(self) -> None:
         if self._warm is not None:
             self._warm.join()
-            self._warm = None
-
-    def note(self, job: Job, unit: Unit, result: Result) -> None:
-        """Remember a refuted result; its case, if any, is run by `finish`."""
-        if not self._tasks:
-            self._warm = threading.Thread(target=self._start, daemon=True)
-            self._warm.start()
-        task = None
-        if result.case is not None:
-            place = _claimed(job, result)
-            task = Task(
-                job, unit.families, result.case, result.invariant, result.statement, place
-            )
-        self._tasks[id(result)] = (result, task)
 
     def _start(self) -> None:
         try:
             self.child.request("warm", "the replaying child")
         except KvproofError:
-            return  # `finish` reports it
+            return  # `run` reports it
 
     def run(self, task: Task) -> Outcome:
         """Run one counterexample. A child that crashes is the outcome, not an exception."""
@@ -77,22 +64,28 @@ class Replays:
             return {"evaluator": {"outcome": "skipped", "text": str(problem)}}
 
     def finish(self, reports: list[JobReport]) -> list[JobReport]:
-        """Run every noted counterexample and return the reports with the outcomes."""
+        """Run every counterexample and return the reports with the outcomes."""
         done: list[JobReport] = []
         for report in reports:
-            results = tuple(self._finished(result) for result in report.results)
-            done.append(replace(report, results=results))
+            results = list(report.results)
+            for index, task in report.tasks:
+                results[index] = self._finished(results[index], task)
+            done.append(replace(report, results=tuple(results)))
         return done
 
-    def _finished(self, result: Result) -> Result:
-        noted = self._tasks.get(id(result))
-        if noted is None:
-            return result
-        task = noted[1]
+    def _finished(self, result: Result, task: Task | None) -> Result:
         if task is None:
-            why = "skipped: the case needs more rows than are built"
+            why = "skipped: no case of a size that can be run shows it"
             return replace(result, replay={"evaluator": why, "interpreter": why})
         return settle(result, self.run(task))
+
+
+def replay_task(job: Job, unit: Unit, result: Result) -> Task | None:
+    """Return the replay of a refuted result, or None where it has no case."""
+    if result.case is None:
+        return None
+    place = claimed_place(job, result.statement)
+    return Task(job, unit.families, result.case, result.invariant, result.statement, place)
 
 
 def settle(result: Result, outcome: Outcome) -> Result:
@@ -115,11 +108,11 @@ def settle(result: Result, outcome: Outcome) -> Result:
     )
 
 
-def _claimed(job: Job, result: Result) -> int | None:
-    """Return the local place that a claim speaks of."""
+def claimed_place(job: Job, statement: str) -> int | None:
+    """Return the local place that a statement on reserved slots speaks of, or None."""
     for claim in job.instance.contract.claims:
-        if claim.sentence == result.statement and isinstance(claim, Reserved):
-            return claim.index if claim.space == "local" else None
+        if claim.sentence == statement and claim.space == "local":
+            return claim.index
     return None
 
 
@@ -133,11 +126,7 @@ def replay_case(
     captured = sample(child, job)
     replays = Replays()
     try:
-        place = next(
-            (c.index for c in job.instance.contract.claims
-             if c.sentence == statement and c.space == "local"),
-            None,
-        )
+        place = claimed_place(job, statement)
         families = captured.units[0].families
         return replays.run(Task(job, families, case, invariant, statement, place))
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,23 +86,31 @@ class Solving:
         self.times.append(seconds)
         return Answer("unsat", None, seconds) if found == z3.unsat else None
 
-    def none(
-        self, problem: Problem, obligations: Iterable[Obligation], drop: str = ""
-    ) -> bool:
-        """Tell whether no obligation of one problem can be violated, in a single question.
+    def any_of(
+        self, problem: Problem, obligations: Sequence[Obligation], drop: str = ""
+    ) -> tuple[Obligation, Answer] | None:
+        """Ask in a single question whether any obligation of one problem can be violated.
 
-        False only means that they have to be asked one by one.
+        Returns None when none can; else the one that the model violates with that answer, or the
+        first one with an "unknown". Meant for many small conditions over the same terms.
         """
-        options = [
-            z3.And(*self.parts(obligation, drop))
+        open_ones = [
+            obligation
             for obligation in obligations
-            if obligation.violation is not False
-            and self._status(obligation, drop) != "unsat"
+            if obligation.violation is not False and self._status(obligation, drop) != "unsat"
         ]
-        if not options:
-            return True
+        if not open_ones:
+            return None
+        options = [z3.And(*self.parts(obligation, drop)) for obligation in open_ones]
         bounds = [term(made, 1) for made in problem.bounds if made is not True]
-        return self.solve([*bounds, z3.Or(*options)]).status == "unsat"
+        answer = self.solve([*bounds, z3.Or(*options)])
+        if answer.status == "unsat":
+            return None
+        if answer.status == "sat":
+            for obligation, option in zip(open_ones, options, strict=True):
+                if z3.is_true(answer.model.eval(option, model_completion=True)):
+                    return obligation, answer
+        return open_ones[0], Answer("unknown", None, answer.seconds, answer.reason)
 
     def _status(self, obligation: Obligation, drop: str) -> str:
         known = self._known.get((id(obligation), drop))
