@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from ..spec.case import Case
 from ..spec.errors import KvproofError
+from ..spec.invariants import invariant
 from .files import write_json
 from .outcome import Finding, Outcome
 from .request import Request
@@ -68,7 +69,8 @@ def write_cases(outcome: Outcome, folder: Path) -> None:
 def read_case(path: Path) -> CaseFile:
     """Read a counterexample file.
 
-    Raises KvproofError: the file cannot be read, is damaged, or is of another schema.
+    Raises KvproofError: the file cannot be read, is damaged, is of another schema, or names an
+    invariant that there is not.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -94,7 +96,7 @@ def read_case(path: Path) -> CaseFile:
             request=Request.from_json(content),
             writer=str(content["writer"]),
             label=str(content["label"]),
-            invariant=str(content["invariant"]),
+            invariant=invariant(str(content["invariant"])).id,
             statement=str(content["statement"]),
             case=Case.from_json(content["case"]),
         )

@@ -14,7 +14,6 @@ from ..spec.errors import KvproofError
 from ..spec.invariants import PROVED_BY_CHECK, invariant
 from ..spec.job import Job
 from .casefile import CaseFile
-from .interrupt import interruptible
 from .outcome import Outcome
 from .progress import progress
 from .request import Request, jobs
@@ -54,6 +53,7 @@ def run_case(job: Job, case: Case, about: str, statement: str) -> Replayed:
     """
     from ..checkers.child import Child
     from ..checkers.replaying import replay_case
+    from .interrupt import interruptible
 
     with interruptible(), Child() as child:
         return replay_case(child, job, case, about, statement)
@@ -89,6 +89,8 @@ def check(
     Raises:
         KvproofError: the request does not fit, or every one of its jobs fails in the same way.
     """
+    from .interrupt import interruptible
+
     todo = jobs(request, console=console)
     begun = time.perf_counter()
     reports: list[JobReport] = []

@@ -42,10 +42,10 @@ def _version(asked: bool) -> None:  # noqa: FBT001 - typer's callback
 @app.callback()
 def start(
     ctx: typer.Context,
-    version: Annotated[  # noqa: ARG001 - its callback ends the command
+    version: Annotated[  # noqa: ARG001, FBT002 - a flag whose callback ends the command
         bool,
         typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
-    ] = False,  # noqa: FBT002 - a flag
+    ] = False,
 ) -> None:
     """Show the help when no command is given."""
     if ctx.invoked_subcommand is None:
@@ -88,22 +88,22 @@ def check(
         list[str] | None,
         typer.Option(metavar="W6", help="Decide only this invariant; may be repeated."),
     ] = None,
-    symbolic_dims: Annotated[
+    symbolic_dims: Annotated[  # noqa: FBT002 - a flag
         bool,
         typer.Option("--symbolic-dims", help="Prove for all widths, strides and row counts."),
-    ] = False,  # noqa: FBT002 - a flag
-    no_drop: Annotated[
+    ] = False,
+    no_drop: Annotated[  # noqa: FBT002 - a flag
         bool,
         typer.Option("--no-drop", help="Do not show what each assumption keeps out: faster."),
-    ] = False,  # noqa: FBT002 - a flag
-    strict: Annotated[
+    ] = False,
+    strict: Annotated[  # noqa: FBT002 - a flag
         bool,
         typer.Option(
             "--strict",
             help="Also exit 3 when a path was not proved or a capture left a note, and 1 when a "
             "further statement does not hold.",
         ),
-    ] = False,  # noqa: FBT002 - a flag
+    ] = False,
     report: Annotated[
         str,
         typer.Option(

@@ -15,6 +15,9 @@ from .checking import Replayed
 from .layout import labelled, wrapped, write
 from .outcome import BROKEN, PROVED, UNDECIDED
 
+#: Characters of a case that are shown.
+_LONGEST = 600
+
 _SAID = {
     BROKEN: "confirmed: the contract is broken",
     PROVED: "not confirmed: the call keeps the contract now",
@@ -55,9 +58,13 @@ def print_replay(console: Console, file: CaseFile, outcomes: Replayed) -> None:
     if file.statement:
         labelled(console, "asked", file.statement)
     labelled(console, "at", file.label)
-    labelled(console, "case", repr(file.case))
+    labelled(console, "case", _cut(repr(file.case)))
     for runner, item in outcomes.items():
         labelled(
             console, runner, ": ".join(part for part in (item["outcome"], item["text"]) if part)
         )
     wrapped(console, _SAID[exit_code(outcomes)], indent=0)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… (in the file)"

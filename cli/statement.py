@@ -51,12 +51,13 @@ def _statement(text: str, line: int) -> str:
         return ""
     tree = _parsed(text)
     spans = [
-        (node.lineno, node.end_lineno or node.lineno)
+        node
         for node in (ast.walk(tree) if tree is not None else ())
         if isinstance(node, ast.stmt)
         and not hasattr(node, "body")
         and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
-    first, last = max(spans, default=(line, line))
-    joined = " ".join(part.strip() for part in lines[first - 1 : last])
-    return joined.replace("( ", "(").replace(", )", ")").replace(" )", ")")
+    found = max(spans, key=lambda node: node.lineno, default=None)
+    if found is None or found.lineno == found.end_lineno:
+        return lines[line - 1].strip()
+    return ast.unparse(found)
