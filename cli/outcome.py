@@ -134,21 +134,27 @@ class Outcome:
 
         Sentence of the assumption -> (what dropping it shows, the invariants that fall) -> writers.
         """
-        found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
+        found: dict[tuple[str, str], dict[str, str]] = {}
         for _, job, result in self.results():
             sentences = {given.key: given.sentence for given in job.instance.contract.given}
             for item in result.dropped:
-                if item.verdict is Verdict.PROVED:
-                    continue
-                shows = item.shows or "undecided"
-                key = (sentences.get(item.key, item.key), result.writer)
-                found.setdefault(key, (shows, {}))[1].setdefault(result.invariant)
+                if item.verdict is not Verdict.PROVED:
+                    key = (sentences.get(item.key, item.key), result.writer)
+                    shows = item.shows or "undecided"
+                    found.setdefault(key, {}).setdefault(result.invariant, shows)
         merged: dict[str, dict[tuple[str, tuple[str, ...]], tuple[str, ...]]] = {}
-        for (sentence, writer), (shows, invariants) in found.items():
+        for (sentence, writer), shown in found.items():
+            ordered = sorted(shown, key=_number)
+            # An address that wraps says less than a place that is stored.
+            telling = next((name for name in ordered if name != "W4"), ordered[0])
             inner = merged.setdefault(sentence, {})
-            what = (shows, tuple(sorted(invariants, key=lambda name: int(name[1:]))))
+            what = (shown[telling], tuple(ordered))
             inner[what] = (*inner.get(what, ()), writer)
         return merged
+
+
+def _number(invariant: str) -> int:
+    return int(invariant[1:])
 
 
 def is_claim(job: Job, result: Result) -> bool:

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from kvproof.cli import checking, files
 from kvproof.cli.main import app
-from kvproof.spec.verdict import Verdict
+from kvproof.spec.verdict import Dropped, Verdict
 from typer.testing import CliRunner
 
 from .fake_check import FakeChecker, half, proved, report, result
@@ -131,6 +131,23 @@ def test_what_an_assumption_keeps_out_is_told_and_what_is_not_needed_is_not(run)
     assert 'without "0 <= slot":' in text
     assert "slot -1 of a pool of 1 places breaks W1" in text
     assert 'without "slot < POOL' not in text
+
+
+def test_of_what_an_assumption_keeps_out_a_store_is_told_before_a_wrap(run):
+    def answer(job):
+        wrap = (Dropped("slots>=0", Verdict.REFUTED, "slot -99999 wraps"),)
+        store = (Dropped("slots>=0", Verdict.REFUTED, "slot -1 is stored"),)
+        return report(
+            job,
+            result(job, "W4", Verdict.PROVED, dropped=wrap),
+            result(
+                job, "W6", Verdict.PROVED, dropped=store if job.function == "write_rows" else ()
+            ),
+        )
+
+    text = " ".join(run("check", answer=answer).stdout.split())
+    assert "write_rows: slot -1 is stored (and W4, W6)" in text
+    assert "write_rows_without_skip: slot -99999 wraps (and W4)" in text
 
 
 def test_the_safe_range_of_a_width_finding_is_told(run):

@@ -140,7 +140,7 @@ def test_a_users_module_and_heavy_packages_stay_outside(tmp_path):
         from kvproof.cli.versions import versions
         found = jobs(Request(target="mine.py::f", contract="mla-row-norope"))
         told = [name for name, text in versions().items() if text != "unknown"]
-        print(len(found), [name for name in ("triton", "z3", "torch", "python") if name not in told])
+        print(len(found), sorted({"triton", "z3", "torch", "python"} - set(told)))
         print(sorted({"torch", "triton", "z3", "mine"} & set(sys.modules)))
     """
     process = start("-c", textwrap.dedent(body), cwd=tmp_path)
