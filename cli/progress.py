@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ..spec.job import Job
 from .layout import counted
 
-#: Called before each job with its number (from 0); called with the total after the last.
+#: Called with the number of jobs that are done, from 0 on.
 Report = Callable[[int], None]
 
 
