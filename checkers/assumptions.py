@@ -36,6 +36,7 @@ def _all(job: Job, unit: Unit, decision: Decision, wide: Decision | None) -> Ite
     for name, value in instance.dims.items():
         if isinstance(value, Range):
             yield f"{value.least:,} <= {name} <= {value.most:,}"
+    yield from (str(condition) for condition in instance.where)
     for _, obligation in decision.items:
         yield from obligation.assuming
     for family in unit.families:

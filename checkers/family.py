@@ -54,19 +54,25 @@ def explain(values: Sequence[tuple[Mapping[str, int], int]], symbols: Sequence[s
 
     Tried in this order: a constant, a symbol, a sum of two symbols, a multiple of a symbol, and
     these divided by a block size, rounded up.
+
+    Raises:
+        KvproofError: two of the plainest expressions agree on all samples, which would leave it
+            to chance which one is proved.
     """
-    first = values[0][1]
-    if all(value == first for _, value in values):
-        return Const(first)
 
     def fits(expr: Expr) -> bool:
         return all(expr.evaluate(env) == value for env, value in values)
 
     plain: list[Expr] = [Sym(name) for name in symbols]
     plain += [Sym(a) + Sym(b) for a, b in combinations(symbols, 2)]
-    for expr in plain:
-        if fits(expr):
-            return expr
+    found = [expr for expr in (Const(values[0][1]), *plain) if fits(expr)]
+    if len(found) > 1:
+        raise KvproofError(
+            f"{found[0]} and {found[1]} cannot be told apart by the captured calls",
+            mend="capture calls with more different dimensions",
+        )
+    if found:
+        return found[0]
     env, value = values[0]
     for expr in plain:
         base = expr.evaluate(env)

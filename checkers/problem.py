@@ -266,6 +266,7 @@ def build(
         a, b = end.evaluate(env, ARITHMETIC), limit.evaluate(env, ARITHMETIC)
         if not is_const(a, b):
             bounds.append(term(a, WIDE) <= term(b, WIDE))
+    bounds.extend(term(truth(condition, env), 1) for condition in instance.where)
     grid = [extent.evaluate(env, ARITHMETIC) for extent in family.grid]
     for extent in grid:
         if not is_const(extent):

@@ -10,8 +10,10 @@ from typing import Any
 from ..spec.builtin import builtin
 from ..spec.call import DTypeArg, ScalarArg, TensorArg
 from ..spec.contract import Instance, Range
+from ..spec.expr import Const, Expr, Sym
 from ..spec.job import Job, ModuleSource
 from ..spec.recipe import Binding
+from ..spec.rules import Compare
 from .catalogue import Configuration, Row, Writer, files, writers
 from .fetch import fetch
 from .target import parse_target
@@ -24,7 +26,7 @@ MOST_PLACES = {"i32": (1 << 31) - 1, "i64": 1 << 40}
 _NOPE_EXTRA, _ROPE_EXTRA = 1536, 64
 
 #: Bounds of symbolic dimensions: the widths that one block size serves, and strides.
-BLOCKS = (16, 32, 64, 128, 256, 512, 1024, 2048)
+BLOCKS = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 MOST_STRIDE = 1 << 16
 
 
@@ -147,6 +149,7 @@ def make_job(
         },
         pool=Range(1, MOST_PLACES[chosen.slots] // shard.world),
         rows=Range(0, MOST_ROWS),
+        where=more.pop("where", ()),
         config={
             "dtype": source if row.cast is None else f"{source} to {row.cast}",
             "loc_dtype": chosen.slots,
@@ -189,8 +192,16 @@ def symbolic_jobs(target: str, root: Path, writer: Writer) -> Iterator[Job]:
     chosen = Configuration(
         writer.axes.rows[0], writer.axes.slots[0], writer.axes.shards[0], writer.axes.platforms[0]
     )
-    for low, high in zip((1, *BLOCKS), BLOCKS, strict=False):
-        yield _band(target, root, writer, chosen, low, high)
+    for high in BLOCKS:
+        yield _band(target, root, writer, chosen, high // 2, high)
+
+
+def _widths(low: int, high: int, *, rope: bool) -> list[tuple[int, int]]:
+    """Return three (nope, rope) of rows of low + 1 to high elements, all different."""
+    if not rope:
+        return [(width, 0) for width in (high, high - 1, low + 1)]
+    first = max(1, high // 3)
+    return [(high - first, first), (high - first - 1, max(1, first - 1)), (low, 1)]
 
 
 def _band(
@@ -202,21 +213,21 @@ def _band(
         "BUFFER_STRIDE": Range(1, MOST_STRIDE),
         "NOPE_STRIDE": Range(1, MOST_STRIDE),
     }
+    width: Expr = Sym("NOPE")
     if rope:
         dims["ROPE"] = Range(1, high)
         dims["ROPE_STRIDE"] = Range(1, MOST_STRIDE)
+        width = width + Sym("ROPE")
     # Samples with numbers of their own for each dimension, so that a scalar tells which it is.
     sizes: list[dict[str, int]] = []
-    for step in (0, 1, 2):
-        width = max(high - 3 * step, low + 1)
-        nope = width - (width // 3) - step if rope else width
+    for step, (nope, rotary) in enumerate(_widths(low, high, rope=rope)):
         size = {
             "NOPE": nope,
             "BUFFER_STRIDE": 3 * high + 11 + 13 * step,
             "NOPE_STRIDE": 5 * high + 17 + 29 * step,
         }
         if rope:
-            size["ROPE"] = width - nope
+            size["ROPE"] = rotary
             size["ROPE_STRIDE"] = 7 * high + 23 + 41 * step
         sizes.append(size)
     lift = dict.fromkeys(("buffer_stride", "nope_stride", "rope_stride", "nope_dim", "rope_dim"),
@@ -240,4 +251,5 @@ def _band(
         label=f"all rows of {low + 1} to {high} elements, all strides",
         lift=lift,
         sizes=tuple(sizes),
+        where=(Compare(">", width, Const(low)), Compare("<=", width, Const(high))),
     )

@@ -17,6 +17,7 @@ from .rules import (
     NON_NEGATIVE,
     SAME_ROWS,
     Cast,
+    Compare,
     Copy,
     Encode,
     Given,
@@ -140,6 +141,7 @@ class Instance:
         dims: value or range of each dimension, and of WORLD and RANK.
         pool: the range of POOL, the places on this rank.
         rows: the range of ROWS, the rows of one call.
+        where: further conditions on dimensions that are ranges.
         config: what reports show for the configuration (dtype, loc_dtype, nope, rope, ...).
 
     Raises:
@@ -152,6 +154,7 @@ class Instance:
     dims: Mapping[str, int | Range]
     pool: Range
     rows: Range = Range(0, 1 << 20)
+    where: tuple[Compare, ...] = ()
     config: Mapping[str, int | str | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
