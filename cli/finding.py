@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ..spec.invariants import invariant
 from ..spec.verdict import Result, Verdict
-from .layout import joined, labelled, sign, width, word, write
+from .layout import labelled, sign, width, word, write
 from .outcome import Finding, label_of
 from .statement import statement_at
 
@@ -46,7 +46,7 @@ def print_finding(
         labelled(console, "replayed", _replay(result))
     if result.assumes:
         labelled(console, "assuming", "; ".join(result.assumes))
-    labelled(console, "seen in", _seen(finding))
+    labelled(console, "seen in", finding.seen)
     if path is not None:
         labelled(console, "reproduce", f"kvproof replay {path}", whole=True)
     elif again:
@@ -63,7 +63,7 @@ def print_claim(console: Console, finding: Finding, *, path: Path | None = None)
     labelled(console, "at", f"{_place(result)}{label_of(finding.job, result)}")
     if result.replay:
         labelled(console, "replayed", _replay(result))
-    labelled(console, "seen in", _seen(finding))
+    labelled(console, "seen in", finding.seen)
     contract = finding.job.instance.contract.name
     labelled(console, "explained", f"kvproof explain {contract}", whole=True)
     if path is not None:
@@ -120,14 +120,6 @@ def _replay(result: Result) -> str:
     if any(outcome.startswith("not confirmed") for outcome in result.replay.values()):
         return f"{said} - a run that disagrees with a proof is a fault of kvproof: please report it"
     return said
-
-
-def _seen(finding: Finding) -> str:
-    count = len(finding.labels)
-    if count == finding.of:
-        return "every configuration" if count > 1 else "the one configuration"
-    labels = joined(finding.labels, most=3, comma="; ")
-    return f"{count} of {finding.of} configurations: {labels}"
 
 
 def _cut(text: str, room: int) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..spec.job import Job
 from ..spec.verdict import Result, Verdict
+from .axes import seen_in
 from .request import Request
 
 if TYPE_CHECKING:
@@ -24,15 +25,13 @@ class Finding:
 
     Args:
         job, result: the first configuration, and what was found there.
-        labels: every configuration in which it was found.
-        of: configurations in which it was asked.
+        seen: the configurations in which it was found, in words.
         claim: whether it speaks of a further statement, which breaks no contract.
     """
 
     job: Job
     result: Result
-    labels: tuple[str, ...]
-    of: int
+    seen: str
     claim: bool
 
 
@@ -67,11 +66,11 @@ class Outcome:
             claims: return those on further statements instead of those on the contract.
         """
         groups: dict[tuple[str, ...], list[tuple[int, Job, Result]]] = {}
-        asked: dict[tuple[str, str, bool, str], int] = {}
+        asked: dict[tuple[str, str, bool, str], list[Mapping[str, Any]]] = {}
         for position, job, result in self.results():
             claim = is_claim(job, result)
             question = (result.writer, result.invariant, claim, result.statement if claim else "")
-            asked[question] = asked.get(question, 0) + 1
+            asked.setdefault(question, []).append(result.config)
             if claim is claims and result.verdict is not Verdict.PROVED:
                 key = (
                     result.writer,
@@ -86,8 +85,10 @@ class Outcome:
         for members in groups.values():
             position, job, result = members[0]
             question = (result.writer, result.invariant, claims, result.statement if claims else "")
-            labels = tuple(label_of(job, result) for _, job, result in members)
-            found.append((position, Finding(job, result, labels, asked[question], claims)))
+            labels = [label_of(job, result) for _, job, result in members]
+            configs = [result.config for _, _, result in members]
+            seen = seen_in(configs, asked[question], labels)
+            found.append((position, Finding(job, result, seen, claims)))
         return sorted(found, key=lambda item: item[1].result.verdict is not Verdict.REFUTED)
 
     def errors(self) -> list[tuple[Job, str]]:

@@ -59,7 +59,8 @@ def _assumptions(console: Console, outcome: Outcome) -> None:
         wrapped(console, f'without "{sentence}":')
         for (shows, invariants), writers in shown.items():
             rest = [name for name in invariants if name not in shows.split()]
-            also = f" (and {joined(rest, most=9)})" if rest else ""
+            more = "and " if len(rest) < len(invariants) else ""
+            also = f" ({more}{', '.join(rest)})" if rest else ""
             wrapped(console, f"{joined(writers, most=6)}: {shows}{also}", indent=4)
 
 
