@@ -32,6 +32,18 @@ from .loading import ModuleSource
 DEFAULT_TARGET = "cuda:90"
 
 
+class ChildEnded(KvproofError):
+    """The child's process ended in the middle of a request.
+
+    Args:
+        how: the signal's name ("SIGSEGV"), "exit status N", or "no answer".
+    """
+
+    def __init__(self, what: str, *, how: str, where: str = "", mend: str = "") -> None:
+        super().__init__(what, where=where, mend=mend)
+        self.how = how
+
+
 class Child:
     """A fresh interpreter that loads modules and captures calls, many of them one after another.
 
@@ -124,8 +136,11 @@ class Child:
         except queue.Empty:
             self.close()
             mend = "give it more time, or find what it waits for"
-            raise KvproofError(
-                f"no answer within {limit:g} s; its process was killed", where=what, mend=mend
+            raise ChildEnded(
+                f"no answer within {limit:g} s; its process was killed",
+                how="no answer",
+                where=what,
+                mend=mend,
             ) from None
         except (BrokenPipeError, OSError):
             line = ""
@@ -205,7 +220,7 @@ class Child:
         self.request("hello", "the child process", paths=[path for path in sys.path if path])
         return process
 
-    def _crash(self, what: str) -> KvproofError:
+    def _crash(self, what: str) -> ChildEnded:
         process, log = self._process, self._log
         assert process is not None
         assert log is not None
@@ -222,7 +237,7 @@ class Child:
         ]
         self.close()
         last = f"its last words: {said[-1][:300]}" if said else ""
-        return KvproofError(f"its process ended ({how})", where=what, mend=last)
+        return ChildEnded(f"its process ended ({how})", how=how, where=what, mend=last)
 
 
 def capture_from_json(data: Mapping[str, Any]) -> Capture:

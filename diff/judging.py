@@ -1,0 +1,54 @@
+"""Reading outcomes: which faults they show, in which words, and which trial is the simpler one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .api import Outcome, Trial
+from .journal import Key
+
+#: "Invariant" of a finding in which the host function raised an exception on a legal call.
+RAISED = "raised"
+
+
+def keys(outcome: Outcome) -> list[Key]:
+    """Return (invariant, kernel line) of each fault of the writer that an outcome shows.
+
+    For an exception it is ("raised", the exception in one line).
+    """
+    if outcome.status == "differs":
+        found = [(mismatch.invariant, mismatch.line) for mismatch in outcome.mismatches]
+        return list(dict.fromkeys(found)) or [outcome.key]
+    if outcome.status == "raised":
+        return [(RAISED, outcome.reason)]
+    return []
+
+
+def only(outcome: Outcome, key: Key) -> Outcome:
+    """Return the outcome with the mismatches of one fault alone."""
+    mine = tuple(m for m in outcome.mismatches if (m.invariant, m.line) == key)
+    return replace(outcome, mismatches=mine)
+
+
+def told(outcome: Outcome) -> str:
+    """Return an outcome in a phrase."""
+    if outcome.mismatches:
+        return f"{outcome.status}: {outcome.mismatches[0].text}"
+    return f"{outcome.status}: {outcome.reason}" if outcome.reason else outcome.status
+
+
+def simplicity(trial: Trial) -> tuple[Any, ...]:
+    """Return what a person sorts cases by, the simplest first."""
+    case = trial.case
+    return (
+        case.rows,
+        len(case.payload),
+        sum(case.dims.values()),
+        case.slot_stride,
+        len(repr(trial.layout)),
+        case.pool,
+        sum(abs(slot) for slot in case.slots),
+        case.seed,
+        repr(trial),
+    )
