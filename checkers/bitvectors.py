@@ -93,8 +93,8 @@ class BitVectors:
         return a
 
     def number(self, a: Term, w: int) -> Term:
-        """Return the integer of a bit pattern of width `w`."""
-        return a
+        """Return the integer of a bit pattern of width `w`; a constant comes in any range."""
+        return signed(a, w) if is_const(a) and w > 1 else a
 
     def held(self, w: int) -> int:
         """Return the width at which an integer of width `w` is kept."""

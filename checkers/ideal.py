@@ -12,6 +12,7 @@ from __future__ import annotations
 import z3
 
 from .bitvectors import BitVectors, Term, is_const, signed, term
+from .ttir import IntType, Op
 
 WIDE = 64
 
@@ -76,8 +77,17 @@ class Ideal(BitVectors):
         return a if w == 1 else self.narrow(a, w)
 
     def number(self, a: Term, w: int) -> Term:
-        """Return the integer of a bit pattern of width `w`."""
-        return a if w == 1 else self._exactly(w, a)
+        """Return the integer of a bit pattern of width `w`; a constant comes in any range."""
+        return self._exactly(w, super().number(a, w)) if w > 1 else a
+
+    def uninterpreted(self, name: str, args: tuple[Term, ...], op: Op) -> Term:
+        narrowed = tuple(
+            self.bits(value, kind.width()) if isinstance(kind.elem, IntType) else value
+            for value, kind in zip(args, op.operand_types, strict=True)
+        )
+        made = super().uninterpreted(name, narrowed, op)
+        result = op.result_types[0]
+        return self.number(made, result.width()) if isinstance(result.elem, IntType) else made
 
     def held(self, w: int) -> int:
         """Return the width at which an integer of width `w` is kept."""

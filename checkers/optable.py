@@ -40,6 +40,7 @@ class Algebra(Protocol):
     def float_to_int(self, a: Any, fmt: str, w: int, *, signed: bool) -> Any: ...
     def bits(self, a: Any, w: int) -> Any: ...
     def number(self, a: Any, w: int) -> Any: ...
+    def held(self, w: int) -> int: ...
     def uninterpreted(self, name: str, args: tuple[Any, ...], op: Op) -> Any: ...
 
 
@@ -112,7 +113,8 @@ def _clampf(g: Algebra, op: Op, v: tuple[Any, ...]) -> Any:
 
 
 def _minmax(g: Algebra, op: Op, v: tuple[Any, ...], predicate: str) -> Any:
-    return g.select(g.compare(predicate, v[0], v[1], width(op)), v[0], v[1], width(op))
+    w = width(op)
+    return g.select(g.compare(predicate, v[0], v[1], w), v[0], v[1], g.held(w))
 
 
 def _uninterpreted(g: Algebra, op: Op, v: tuple[Any, ...]) -> Any:

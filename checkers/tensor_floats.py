@@ -82,14 +82,26 @@ def _to_bf16(raw: torch.Tensor) -> torch.Tensor:
     return (high + up).to(torch.int16)
 
 
+def _number_of(
+    pick: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """Return min or max that prefers a number to a NaN, a signalling one too (torch's does not)."""
+
+    def made(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x, y = torch.where(x.isnan(), y, x), torch.where(y.isnan(), x, y)
+        return pick(x, y)
+
+    return made
+
+
 _BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "addf": torch.add,
     "subf": torch.sub,
     "mulf": torch.mul,
     "divf": torch.div,
     "remf": torch.fmod,
-    "maxnumf": torch.fmax,
-    "minnumf": torch.fmin,
+    "maxnumf": _number_of(torch.maximum),
+    "minnumf": _number_of(torch.minimum),
     "maximumf": torch.maximum,
     "minimumf": torch.minimum,
 }

@@ -63,7 +63,9 @@ def _times_const(y: Term, factor: int, w: int, low: int, high: int) -> Term:
         return False
     if factor < 0:
         # The bounds swap; -1 only overflows on the most negative number.
-        return z3.Or(y < -(high // -factor), y > (1 << (w - 1)) // -factor)
+        most = (1 << (w - 1)) // -factor
+        low_end = y < -(high // -factor)
+        return low_end if most > high else z3.Or(low_end, y > most)
     return z3.Or(y > high // factor, y < -((1 << (w - 1)) // factor))
 
 
