@@ -11,9 +11,7 @@ from .decide import Decision
 from .sampling import Unit
 
 
-def assumptions(
-    job: Job, unit: Unit, decision: Decision, wide: Decision | None
-) -> tuple[str, ...]:
+def assumptions(job: Job, unit: Unit, decision: Decision, wide: Decision | None) -> tuple[str, ...]:
     """Return the assumptions of a decision, each once.
 
     Args:

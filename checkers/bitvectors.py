@@ -257,8 +257,9 @@ class BitVectors:
 
     def uninterpreted(self, name: str, args: tuple[Term, ...], op: Op) -> Term:
         widths = tuple(kind.width() for kind in op.operand_types)
-        return self._named(name, str(op.result_types[0].elem), args, widths,
-                           op.result_types[0].width())
+        return self._named(
+            name, str(op.result_types[0].elem), args, widths, op.result_types[0].width()
+        )
 
     def _named(
         self, name: str, fmt: str, args: tuple[Term, ...], widths: tuple[int, ...], to: int
@@ -271,10 +272,7 @@ class BitVectors:
             function = z3.Function(key, *sorts, z3.BitVecSort(to))
             self._functions[key] = function
         return function(
-            *(
-                _byte(x, 1) if w == 1 else term(x, w)
-                for x, w in zip(args, widths, strict=True)
-            )
+            *(_byte(x, 1) if w == 1 else term(x, w) for x, w in zip(args, widths, strict=True))
         )
 
 

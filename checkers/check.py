@@ -7,24 +7,22 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any
 
-from ..spec.errors import ContractError, KvproofError
+from ..spec.errors import KvproofError
 from ..spec.invariants import PROVED_BY_CHECK
 from ..spec.job import Job
 from ..spec.launch import Launch
-from ..spec.rules import CONTIGUOUS, DISTINCT
-from ..spec.verdict import Dropped, Result, Verdict
-from .assumptions import assumptions
+from ..spec.verdict import Result, Verdict
+from .building import build
 from .child import Child
-from .decide import Decision, decide, drops, largest_safe
-from .domain import line_of
-from .groups import Grouping, Kernel
+from .decide import Decision, decide, largest_safe
+from .dropping import drops
+from .groups import Group, Grouping, Kernel
 from .ideal import Ideal
 from .parallel import check_parallel
-from .problem import build
 from .replay import Task
 from .replaying import Replays, replay_task
+from .resulting import result_of
 from .sampling import Captured, Unit, sample
 from .solving import Solving
 from .static import static_rules
@@ -174,18 +172,18 @@ class Checker:
             kernels.append(Kernel(exact, ideal))
         return kernels
 
-    def _unit(
-        self, job: Job, unit: Unit, captured: Captured, solving: Solving
-    ) -> Iterator[Result]:
+    def _unit(self, job: Job, unit: Unit, captured: Captured, solving: Solving) -> Iterator[Result]:
         kernels = self._kernels(job, unit)
         launch = unit.families[0].launch
         effects = [e for kernel in kernels for e in kernel.ideal.trace.effects]
+        empty = None if effects else covered(kernels, solving)
         groups = [
             group
-            for group in Grouping(kernels, solving).groups()
+            for group in ([] if effects else Grouping(kernels, solving).groups())
             if group.invariant in self.invariants
         ]
-        empty = None if effects else covered(kernels, solving)
+        if effects or empty is not None:
+            groups += self._unasked(job, groups, everything=bool(effects))
         wide: Decision | None = None
         decisions: list[Decision] = []
         for group in groups:
@@ -194,7 +192,7 @@ class Checker:
                 decision = Decision(group, Verdict.UNSUPPORTED, detail=why, line=effects[0].line)
             else:
                 decision = decide(group, solving)
-                if not decision.items and decision.verdict is Verdict.PROVED:
+                if not decision.items and decision.verdict is Verdict.PROVED and empty is None:
                     continue  # nothing of this contract speaks of it, e.g. one rank owns all
             if group.invariant == "W4":
                 wide = decision
@@ -204,9 +202,22 @@ class Checker:
             decisions.append(decision)
         self._row_count_of_none(decisions, captured)
         for decision in decisions:
-            yield self._result(job, unit, launch, kernels, decision, wide, solving)
+            yield self._result(job, unit, decision, wide, solving)
         if "W15" in self.invariants:
             yield from static_rules(job, launch, [kernel.exact for kernel in kernels])
+
+    def _unasked(self, job: Job, groups: list[Group], *, everything: bool) -> list[Group]:
+        """Return groups without obligations for what cannot be asked, so that it is not silent."""
+        known = {group.invariant for group in groups}
+        one_rank = job.instance.world_rank[0] == 1
+        names = PROVED_BY_CHECK if everything else sorted(_OF_STORES)
+        return [
+            Group(name)
+            for name in names
+            if name in self.invariants - known
+            and name != "W15"
+            and not (name == "W12" and one_rank)
+        ]
 
     def _row_count_of_none(self, decisions: list[Decision], captured: Captured) -> None:
         """W7 also speaks of the call without rows."""
@@ -216,103 +227,28 @@ class Checker:
                 decision.detail = f"the call with no rows fails: {captured.zero}"
                 decision.shown = None
 
-    # --- one result -----------------------------------------------------------------------
-
     def _result(
         self,
         job: Job,
         unit: Unit,
-        launch: Launch,
-        kernels: list[Kernel],
         decision: Decision,
         wide: Decision | None,
         solving: Solving,
     ) -> Result:
-        group = decision.group
-        dropped = tuple(self._dropped(job, decision, decision.items, solving))
-        config: dict[str, Any] = dict(job.instance.config)
-        if job.platform:
-            config["platform"] = job.platform
-        if unit.config:
-            config["autotune"] = unit.config
-        result = Result(
-            writer=job.writer,
-            kernel=launch.kernel,
-            source=_source(decision, launch),
-            config=config,
-            invariant=group.invariant,
-            verdict=decision.verdict,
-            statement=_statement(decision),
-            assumes=assumptions(job, unit, decision, wide),
-            detail=decision.detail,
-            seconds=decision.seconds,
-            dropped=dropped,
-            ir_hash=launch.ttir_hash,
-        )
-        if decision.verdict is not Verdict.REFUTED:
-            return result
-        shown = decision.shown
-        if shown is not None:
-            result = replace(
-                result, case=shown.case, row=shown.row, slot=shown.slot, column=shown.column
-            )
-        if group.invariant == "W4":
+        """Say a decision as a result, with what its assumptions exclude."""
+        result = result_of(job, unit, decision, wide)
+        if self.drop:
+            recapture = None
+            if decision.group.invariant == "W1" and job.writer not in self._strided:
+                self._strided.add(job.writer)
+
+                def recapture() -> list[Kernel]:
+                    captured = sample(self.child, job, slot_stride=2)
+                    return self._kernels(job, captured.units[0])
+
+            result = replace(result, dropped=tuple(drops(decision, solving, recapture)))
+        if decision.group.invariant == "W4" and decision.verdict is Verdict.REFUTED:
             safe = largest_safe(decision, solving)
             if safe is not None:
                 result = replace(result, safe_up_to=safe[0], safe_of=safe[1])
         return result
-
-    def _dropped(
-        self, job: Job, decision: Decision, items: list[Any], solving: Solving
-    ) -> Iterator[Dropped]:
-        if not self.drop:
-            return
-        yield from drops(decision, solving)
-        invariant = decision.group.invariant
-        keys = {given.key for given in job.instance.contract.given}
-        if decision.verdict is not Verdict.PROVED:
-            return
-        if invariant == "W13" and DISTINCT.key in keys:
-            yield Dropped(
-                DISTINCT.key,
-                Verdict.REFUTED,
-                "two rows with one slot store the same bytes, and which row stays is not defined",
-            )
-        if invariant == "W1" and CONTIGUOUS.key in keys and job.writer not in self._strided:
-            self._strided.add(job.writer)
-            yield self._strided_slots(job, solving)
-
-    def _strided_slots(self, job: Job, solving: Solving) -> Dropped:
-        """Ask the frame again for a slot table of stride 2, captured as such."""
-        try:
-            captured = sample(self.child, job, slot_stride=2)
-            kernels = self._kernels(job, captured.units[0])
-        except (KvproofError, ContractError) as problem:
-            return Dropped(CONTIGUOUS.key, Verdict.UNKNOWN, str(problem))
-        for kernel in kernels:
-            kernel.ideal.slot_stride = kernel.exact.slot_stride = 2
-        for group in Grouping(kernels, solving).groups():
-            if group.invariant == "W2":
-                found = decide(group, solving)
-                if found.verdict is Verdict.REFUTED:
-                    return Dropped(
-                        CONTIGUOUS.key,
-                        Verdict.REFUTED,
-                        "with a slot table of stride 2, rows are stored at other rows' slots",
-                    )
-                return Dropped(CONTIGUOUS.key, found.verdict, found.detail)
-        return Dropped(CONTIGUOUS.key, Verdict.UNKNOWN)
-
-
-def _source(decision: Decision, launch: Launch) -> str:
-    if decision.obligation is not None and decision.obligation.op is not None:
-        return line_of(decision.obligation.op)
-    return decision.line or f"{launch.file}:{launch.line}"
-
-
-def _statement(decision: Decision) -> str:
-    if decision.group.statement:
-        return decision.group.statement
-    if decision.verdict is Verdict.PROVED or decision.obligation is None:
-        return ""
-    return decision.obligation.statement

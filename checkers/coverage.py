@@ -15,7 +15,7 @@ from .lanes import Idx
 from .obligation import Obligation
 from .problem import WIDE, Hit, Problem, widen
 from .promises import accepted, row_of, segments_of
-from .witness import Witness, candidates
+from .witness import Witness, candidates, solved
 
 #: Returns whether an obligation holds; used to look for a witness.
 Try = Callable[[Obligation], bool]
@@ -47,13 +47,15 @@ def completeness(
     """
     env = problem.row_env(ROW)
     target = term(problem.evaluate(segment.at, {**env, "col": COLUMN}), WIDE)
-    wanted = conj(_is_row(problem), accepted(problem, env),
-                  problem.inside(segment, env, COLUMN))
+    wanted = conj(_is_row(problem), accepted(problem, env), problem.inside(segment, env, COLUMN))
     stores = [hit for hit in hits if hit.arg == segment.into]
 
     def stored(hit: Hit, witness: Witness) -> Term:
-        return conj(witness.apply(hit.active), witness.apply(term(hit.offset, WIDE)) == target,
-                    *_in_grid(problem, witness))
+        return conj(
+            witness.apply(hit.active),
+            witness.apply(term(hit.offset, WIDE)) == target,
+            *_in_grid(problem, witness),
+        )
 
     def obligation(landed: Term, text: str) -> Obligation:
         return Obligation(
@@ -76,6 +78,10 @@ def completeness(
             if holds(made):
                 return made, (hit, witness)
             options.append(landed)
+        options += [
+            stored(hit, witness)
+            for witness in solved(problem, hit.access, hit.idx, ROW, hit.offset, target)
+        ]
     return obligation(disj(*options), ""), None
 
 
@@ -121,19 +127,33 @@ def row_count(problem: Problem, holds: Try) -> Iterator[Obligation]:
     statement = "every row's slot is read"
     for access, idx, active, offset in loads:
         for witness in candidates(problem, access, idx, ROW, []):
-            read = conj(witness.apply(active), witness.apply(term(offset, WIDE)) == ROW,
-                        *_in_grid(problem, witness))
+            read = conj(
+                witness.apply(active),
+                witness.apply(term(offset, WIDE)) == ROW,
+                *_in_grid(problem, witness),
+            )
             made = Obligation(
-                invariant="W7", op=access.op, statement=statement, given={}, row=ROW,
+                invariant="W7",
+                op=access.op,
+                statement=statement,
+                given={},
+                row=ROW,
                 violation=conj(_is_row(problem), neg(read)),
             )
             if holds(made):
                 yield made
                 return
             options.append(read)
+    # Without a witness only a run can tell, and it shows accepted rows only.
+    env = problem.row_env(ROW)
     yield Obligation(
-        invariant="W7", op=loads[0][0].op if loads else None, statement=statement, given={},
-        violation=conj(_is_row(problem), neg(disj(*options))), row=ROW,
+        invariant="W7",
+        op=loads[0][0].op if loads else None,
+        statement=statement,
+        given={},
+        violation=conj(_is_row(problem), accepted(problem, env), neg(disj(*options))),
+        row=ROW,
+        slot=env["slot"],
     )
 
 
@@ -246,8 +266,7 @@ def order(
             differs: Term = True
             if chosen[0] is hit:
                 pairs = [
-                    symbol
-                    != z3.substitute(value, (ROW, term(row, WIDE)), (COLUMN, column))
+                    symbol != z3.substitute(value, (ROW, term(row, WIDE)), (COLUMN, column))
                     for symbol, value in chosen[1].values
                 ]
                 differs = disj(*pairs)

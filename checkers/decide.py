@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 import z3
 
-from ..spec.rules import DISTINCT
-from ..spec.verdict import Dropped, Verdict
+from ..spec.verdict import Verdict
 from .bitvectors import term
 from .domain import Unsupported
 from .groups import Group, Item
@@ -55,8 +54,8 @@ def decide(group: Group, solving: Solving) -> Decision:
         except Unsupported as why:
             decision.verdict = Verdict.UNSUPPORTED
             decision.detail, decision.line = str(why), why.line
-    for problem, obligations in _by_problem(decision.items):
-        for obligation, answer in _answers(group, problem, obligations, solving):
+    for problem, obligations in by_problem(decision.items):
+        for obligation, answer in answers(group, problem, obligations, solving):
             if answer.status == "sat":
                 _refute(decision, problem, obligation, answer, solving)
                 decision.seconds = time.perf_counter() - begun
@@ -71,7 +70,7 @@ def decide(group: Group, solving: Solving) -> Decision:
     return decision
 
 
-def _answers(
+def answers(
     group: Group,
     problem: Problem,
     obligations: list[Obligation],
@@ -90,7 +89,7 @@ def _answers(
         yield obligation, solving.ask(problem, obligation, drop)
 
 
-def _by_problem(items: list[Item]) -> list[tuple[Problem, list[Obligation]]]:
+def by_problem(items: list[Item]) -> list[tuple[Problem, list[Obligation]]]:
     found: dict[int, tuple[Problem, list[Obligation]]] = {}
     for problem, obligation in items:
         found.setdefault(id(problem), (problem, []))[1].append(obligation)
@@ -104,33 +103,6 @@ def _refute(
     decision.verdict = Verdict.REFUTED
     decision.problem, decision.obligation, decision.answer = problem, obligation, small
     decision.shown = decode(problem, obligation, small)
-
-
-def drops(decision: Decision, solving: Solving) -> Iterator[Dropped]:
-    """Drop each assumption of a proved group in turn and say what it excludes."""
-    problem = decision.problem
-    if decision.verdict is not Verdict.PROVED or problem is None:
-        return
-    used = {key for _, obligation in decision.items for key in obligation.given}
-    for given in problem.instance.contract.given:
-        if not given.droppable or given.key not in used or given.key == DISTINCT.key:
-            continue
-        yield _drop(decision, given.key, solving)
-
-
-def _drop(decision: Decision, key: str, solving: Solving) -> Dropped:
-    using = [item for item in decision.items if key in item[1].given]
-    for problem, obligations in _by_problem(using):
-        for obligation, answer in _answers(decision.group, problem, obligations, solving, key):
-            if answer.status == "unknown":
-                return Dropped(key, Verdict.UNKNOWN, answer.reason)
-            if answer.status == "sat":
-                small = minimise(problem, obligation, answer, solving, key, quick=True)
-                shown = decode(problem, obligation, small, build=False)
-                pool = shown.dims["POOL"]
-                text = f"slot {shown.slot} of a pool of {pool} places breaks {obligation.invariant}"
-                return Dropped(key, Verdict.REFUTED, text)
-    return Dropped(key, Verdict.PROVED)
 
 
 def largest_safe(decision: Decision, solving: Solving) -> tuple[int, str] | None:

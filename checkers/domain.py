@@ -88,11 +88,18 @@ class Domain(Protocol):
     def never(self, a: Path) -> bool: ...
     def merge(self, kind: Type, condition: Path, a: Value, b: Value) -> Value: ...
     def loop(
-        self, op: Op, bounds: tuple[Value, Value, Value], init: tuple[Value, ...], path: Path,
+        self,
+        op: Op,
+        bounds: tuple[Value, Value, Value],
+        init: tuple[Value, ...],
+        path: Path,
         body: Body,
     ) -> tuple[Value, ...]: ...
     def repeat(
-        self, op: Op, init: tuple[Value, ...], path: Path,
+        self,
+        op: Op,
+        init: tuple[Value, ...],
+        path: Path,
         before: Callable[[tuple[Value, ...], Path], tuple[Value, tuple[Value, ...]]],
         after: Callable[[tuple[Value, ...], Path], tuple[Value, ...]],
     ) -> tuple[Value, ...]: ...

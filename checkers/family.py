@@ -52,8 +52,8 @@ class Family:
 def explain(values: Sequence[tuple[Mapping[str, int], int]], symbols: Sequence[str]) -> Expr | None:
     """Return the simplest expression that gives every observed value, or None.
 
-    Tried in this order: a constant, a symbol, a sum of two symbols, a multiple of a symbol, and
-    these divided by a block size, rounded up.
+    Tried in this order: a constant, a symbol, a sum of two symbols, a multiple of these, these
+    plus a constant, and these divided by a block size, rounded up.
 
     Raises:
         KvproofError: two of the plainest expressions agree on all samples, which would leave it
@@ -78,6 +78,11 @@ def explain(values: Sequence[tuple[Mapping[str, int], int]], symbols: Sequence[s
         base = expr.evaluate(env)
         if base and value % base == 0 and fits(expr * (value // base)):
             return expr * (value // base)
+    for expr in plain:
+        if len({expr.evaluate(env) for env, _ in values}) > 1:
+            shifted = expr + (value - expr.evaluate(env))
+            if fits(shifted):
+                return shifted
     for expr in plain:
         for block in _BLOCKS:
             if fits(cdiv(expr, block)):

@@ -71,9 +71,7 @@ def binary(op: str, a: Any, b: Any, fmt: str) -> Any:
         if op.endswith("numf"):
             only = z3.If(z3.fpIsNaN(x), b, a)
             either = z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y))
-            return z3.If(
-                z3.And(z3.fpIsNaN(x), z3.fpIsNaN(y)), nan, z3.If(either, only, plain)
-            )
+            return z3.If(z3.And(z3.fpIsNaN(x), z3.fpIsNaN(y)), nan, z3.If(either, only, plain))
         return z3.If(z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y)), nan, plain)
     return None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..spec.rules import Segment
 from .bitvectors import conj
 from .coverage import completeness, is_empty, order, pairs, row_count, source_loads
-from .domain import Unsupported
+from .domain import Unsupported, line_of
 from .obligation import Obligation, slot_givens
 from .problem import Hit, Problem
 from .promises import of_store, segments_of
@@ -63,25 +63,31 @@ def width_obligations(problem: Problem) -> Iterator[Item]:
         if access.mask is not None:
             rows += problem.slot_loads(access.mask, idx)
         for wrap in cone_wraps(access, idx, lanes):
-            yield problem, Obligation(
-                invariant="W4",
-                op=wrap.op,
-                statement=f"behind the {access.kind} at line {access.op.line.line if access.op.line else '?'}",
-                violation=wrap.condition,
-                given=slot_givens(problem, rows),
-                row=rows[0] if rows else None,
-                slot=problem.slot(rows[0]) if rows else None,
+            yield (
+                problem,
+                Obligation(
+                    invariant="W4",
+                    op=wrap.op,
+                    statement=f"behind the {access.kind} at {line_of(access.op)}",
+                    violation=wrap.condition,
+                    given=slot_givens(problem, rows, beyond=True),
+                    row=rows[0] if rows else None,
+                    slot=problem.slot(rows[0]) if rows else None,
+                ),
             )
     for op, value, path in problem.trace.conditions:
         rows = problem.slot_loads(value, ())
-        yield problem, Obligation(
-            invariant="W4",
-            op=op,
-            statement="behind a branch or loop bound",
-            violation=any_wrap(list(condition_wraps(value, path))),
-            given=slot_givens(problem, rows),
-            row=rows[0] if rows else None,
-            slot=problem.slot(rows[0]) if rows else None,
+        yield (
+            problem,
+            Obligation(
+                invariant="W4",
+                op=op,
+                statement="behind a branch or loop bound",
+                violation=any_wrap(list(condition_wraps(value, path))),
+                given=slot_givens(problem, rows, beyond=True),
+                row=rows[0] if rows else None,
+                slot=problem.slot(rows[0]) if rows else None,
+            ),
         )
 
 
@@ -113,7 +119,8 @@ class Grouping:
         for kernel in self.kernels:
             ideal = kernel.ideal
             holds = self._holds(ideal)
-            self._add("W7", "", lambda p=ideal, h=holds: ((p, o) for o in row_count(p, h)))
+            made = self._add("W7", "", lambda p=ideal, h=holds: ((p, o) for o in row_count(p, h)))
+            made.hint = True
             self._add("W8", "", lambda p=ideal: ((p, o) for o in source_loads(p)))
             self._add("W13", "", lambda p=ideal: self._order(p))
         return list(self._groups.values())
@@ -145,23 +152,24 @@ class Grouping:
             for invariant, make in of_store(problem, hit):
                 if (invariant in _EXACT) != exact:
                     continue
-                if invariant == "W6":
-                    self._claims(problem, make)
+                if invariant in ("W6", "claim"):
+                    self._claims(problem, make, claims=invariant == "claim")
                 else:
                     self._add(invariant, "", lambda p=problem, m=make: ((p, o) for o in m()))
 
-    def _claims(self, problem: Problem, make: Callable[[], Iterator[Obligation]]) -> None:
+    def _claims(
+        self, problem: Problem, make: Callable[[], Iterator[Obligation]], *, claims: bool
+    ) -> None:
         """Give each statement on skipped slots a group of its own."""
         contract = problem.instance.contract
         statements = ["; ".join(rule.sentence for rule in contract.skip)] if contract.skip else []
-        statements += [claim.sentence for claim in contract.claims]
+        if claims:
+            statements = [claim.sentence for claim in contract.claims]
         for statement in statements:
             self._add(
                 "W6",
                 statement,
-                lambda p=problem, m=make, s=statement: (
-                    (p, o) for o in m() if o.statement == s
-                ),
+                lambda p=problem, m=make, s=statement: ((p, o) for o in m() if o.statement == s),
             )
 
     def _complete(self, segment: Segment) -> Iterator[Item]:
@@ -175,9 +183,7 @@ class Grouping:
         yield problem, made
 
     def _order(self, problem: Problem) -> Iterator[Item]:
-        hits = [
-            hit for hit in self.hits(problem) if hit.arg in problem.instance.contract.caches()
-        ]
+        hits = [hit for hit in self.hits(problem) if hit.arg in problem.instance.contract.caches()]
         needed = {
             segment.name
             for hit in hits

@@ -23,8 +23,10 @@ def refusal(task: Task) -> str | None:
     Source: docs/semantics.md; it is wrong for bf16 arithmetic and fp8 casts, and lacks the
     dependency wait.
     """
-    if any("griddepcontrol" in f.launch.ttir or "grid_dependency" in f.launch.ttir
-           for f in task.families):
+    if any(
+        "griddepcontrol" in f.launch.ttir or "grid_dependency" in f.launch.ttir
+        for f in task.families
+    ):
         return "the interpreter has no dependency wait"
     if isinstance(task.job.instance.contract.encode, Cast):
         return "the interpreter is wrong for fp8 casts"
@@ -93,6 +95,11 @@ def interpret_case(loaded: Loaded, task: Task) -> Differences:
             arguments[binding.keyword(segment.source)] = flat.as_strided(
                 passed.shape, passed.stride()
             )
+    inputs = {
+        arg: (passed, passed.clone())
+        for arg in instance.contract.arguments()
+        if arg not in caches and (passed := arguments[binding.keyword(arg)]) is not None
+    }
     try:
         with loaded.space:
             loaded.function(task.job.function)(**arguments)
@@ -116,6 +123,7 @@ def interpret_case(loaded: Loaded, task: Task) -> Differences:
                 if int.from_bytes(bytes(data[at].tolist()), "little") == want.bits:
                     stored[key] = want.bits
     compare(found, stored, expected)
+    for arg, (passed, before) in inputs.items():
+        if not torch.equal(passed.view(torch.uint8), before.view(torch.uint8)):
+            found.events.append(f"{arg} is changed")
     return found
-
-

@@ -190,5 +190,6 @@ def _fill(problem: Problem, case: Case, row: int | None) -> Case:
             if candidate > 4 * len(slots) + 64:
                 return case
         slots[index] = candidate
+        pool = max(pool, candidate + 1)
         taken.add(candidate)
     return Case(dims=case.dims, pool=pool, slots=tuple(slots))

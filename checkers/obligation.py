@@ -43,13 +43,17 @@ class Obligation:
     integers: bool = False
 
 
-def slot_givens(problem: Problem, rows: list[Term]) -> dict[str, Term]:
-    """Return what the caller promises of the slots of these rows, as far as they are rows."""
+def slot_givens(problem: Problem, rows: list[Term], *, beyond: bool = False) -> dict[str, Term]:
+    """Return what the caller promises of the slots of these rows, as far as they are rows.
+
+    With `beyond`, what is read past the table is taken for a legal slot too: W7 reports that it is
+    read, and what follows from its contents is not to be reported again.
+    """
     lower: list[Any] = []
     upper: list[Any] = []
     for row in rows:
         at = term(row, 64)
-        is_row = conj(at >= 0, at < term(problem.env["ROWS"], 64))
+        is_row = True if beyond else conj(at >= 0, at < term(problem.env["ROWS"], 64))
         env = problem.row_env(row)
         least, most = problem.legal(env)
         lower.append(implies(is_row, least))

@@ -133,9 +133,7 @@ def _rows() -> list[OpRow]:
         OpRow(
             "arith.extui", "widen by zeros", lambda g, o, v: g.zext(*v, width(o), result_width(o))
         ),
-        OpRow(
-            "arith.trunci", "low bits", lambda g, o, v: g.trunc(*v, width(o), result_width(o))
-        ),
+        OpRow("arith.trunci", "low bits", lambda g, o, v: g.trunc(*v, width(o), result_width(o))),
         OpRow(
             "arith.cmpi",
             "integer comparison",
@@ -239,9 +237,7 @@ def _rows() -> list[OpRow]:
             OpRow(
                 name,
                 "convert between float formats",
-                lambda g, o, v: g.float_cast(
-                    *v, float_name(o), float_name(o, None), _rounding(o)
-                ),
+                lambda g, o, v: g.float_cast(*v, float_name(o), float_name(o, None), _rounding(o)),
             )
         )
     functions = "exp exp2 log log2 sqrt rsqrt sin cos tanh erf floor ceil fma absi trunc round"

@@ -8,19 +8,17 @@ from typing import Any
 
 import z3
 
-from ..spec.contract import Instance, Range
-from ..spec.errors import ContractError
+from ..spec.contract import Instance
 from ..spec.expr import Expr
 from ..spec.recipe import Binding
 from ..spec.rules import Compare, Segment
 from .access import Access
-from .bitvectors import BitVectors, Term, conj, disj, is_const, term
+from .bitvectors import Term, conj, disj, is_const, term
 from .domain import Trace
 from .family import Family
 from .lanes import Idx, Lanes, Pointer, cone
-from .symbolic import SymbolicDomain, arguments
-from .ttir import IntType, Program, PtrType, Type
-from .walker import Walker
+from .symbolic import SymbolicDomain
+from .ttir import Program
 
 WIDE = 64
 
@@ -211,9 +209,7 @@ class Problem:
 
     def hits(self) -> list[Hit]:
         """Return one arbitrary lane of every store. Raises Unsupported."""
-        return [
-            self.hit(access) for access in self.domain.accesses if access.kind == "store"
-        ]
+        return [self.hit(access) for access in self.domain.accesses if access.kind == "store"]
 
     def hit(self, access: Access) -> Hit:
         """Return one arbitrary lane of a store. Raises Unsupported."""
@@ -226,108 +222,3 @@ class Problem:
         slot = None if row is None else self.slot(row)
         active = conj(access.active(idx), *self.lane_bounds(access, idx))
         return Hit(access, idx, active, arg, offset, row, slot)
-
-
-def build(
-    instance: Instance,
-    binding: Binding,
-    family: Family,
-    program: Program,
-    algebra: BitVectors | None = None,
-) -> Problem:
-    """Walk a kernel in the z3 domain under a contract.
-
-    Args:
-        instance: the contract in its configuration.
-        binding: names of the host function's parameters.
-        family: the launch as a function of the call.
-        program: its IR.
-        algebra: exact widths when None; `ideal.Ideal` for numbers that do not wrap.
-
-    Raises:
-        ContractError: the contract does not fit the launch.
-    """
-    env: dict[str, Term] = {}
-    bounds: list[Any] = []
-
-    def symbol(name: str, value: int | Range) -> None:
-        if isinstance(value, int):
-            env[name] = value
-            return
-        made = z3.BitVec(name, WIDE)
-        env[name] = made
-        bounds.extend((made >= value.least, made <= value.most))
-
-    for name, value in instance.dims.items():
-        symbol(name, value)
-    symbol("POOL", instance.pool)
-    symbol("ROWS", instance.rows)
-    for end, limit, _ in instance.row_ends() if not instance.is_concrete else ():
-        a, b = end.evaluate(env, ARITHMETIC), limit.evaluate(env, ARITHMETIC)
-        if not is_const(a, b):
-            bounds.append(term(a, WIDE) <= term(b, WIDE))
-    bounds.extend(term(truth(condition, env), 1) for condition in instance.where)
-    grid = [extent.evaluate(env, ARITHMETIC) for extent in family.grid]
-    for extent in grid:
-        if not is_const(extent):
-            bounds.extend((extent >= 0, extent < 1 << 31))
-    values: dict[str, Any] = {}
-    memories: dict[str, str] = {}
-    for (name, kind), info in zip(program.args, _runtime(family), strict=True):
-        if isinstance(kind.elem, PtrType):
-            # Two arguments into one tensor share a memory, named after the first.
-            size = Type(kind.elem.pointee).element_bytes()
-            if info.byte_offset % size:
-                raise ContractError(f"{info.name} is not aligned to its elements")
-            memory = info.tensor or f"a temporary behind {info.name}"
-            memories[name] = memory
-            values[name] = Pointer(memory, info.byte_offset // size, kind.elem.pointee)
-        else:
-            values[name] = _scalar(family.scalars[info.name], kind, env, algebra or BitVectors())
-    domain = SymbolicDomain(grid, _stored(program, memories), algebra or BitVectors())
-    walker = Walker(program, domain, arguments(values))
-    trace = walker.run()
-    for pid, extent in zip(domain.programs, grid, strict=True):
-        if not is_const(pid):
-            bounds.append(z3.And(pid >= 0, widen(pid) < term(extent, WIDE)))
-    return Problem(instance, binding, family, program, domain, trace, env, bounds)
-
-
-def _runtime(family: Family) -> list[Any]:
-    return [info for info in family.launch.args if info.kind != "constexpr"]
-
-
-def _scalar(
-    value: Expr | float, kind: Type, env: Mapping[str, Term], algebra: BitVectors
-) -> Term:
-    elem = kind.elem
-    if not isinstance(value, Expr) or not isinstance(elem, IntType):
-        raise ContractError("a float argument reaches the kernel; only integers are proved")
-    made = value.evaluate(env, ARITHMETIC)
-    if elem.width == 1:
-        return bool(made)
-    held = algebra.held(elem.width)
-    return made if is_const(made) or held == WIDE else z3.Extract(held - 1, 0, made)
-
-
-def _stored(program: Program, names: Mapping[str, str]) -> frozenset[str]:
-    """Return the memories that a store may write, by following pointers back to arguments.
-
-    Args:
-        program: the kernel.
-        names: kernel argument (with its "%") -> name of the memory behind it.
-    """
-    everything = frozenset(names.values())
-    origin: dict[str, frozenset[str]] = {arg: frozenset((name,)) for arg, name in names.items()}
-    stored: frozenset[str] = frozenset()
-    for op in program.walk():
-        reached: frozenset[str] = frozenset()
-        for name in op.operands:
-            reached |= origin.get(name, frozenset())
-        for name, kind in zip(op.results, op.result_types, strict=True):
-            if isinstance(kind.elem, PtrType):
-                # A pointer that comes out of a region may be any of them.
-                origin[name] = everything if op.regions else reached
-        if op.name == "tt.store":
-            stored |= origin.get(op.operands[0]) or everything
-    return stored

@@ -73,7 +73,7 @@ def frame(problem: Problem, hit: Hit) -> Iterator[Obligation]:
 
 
 def skip_set(problem: Problem, hit: Hit) -> Iterator[Obligation]:
-    """W6: no store happens for a row whose slot is skipped; each claim is asked on its own."""
+    """W6: no store happens for a row whose slot is skipped."""
     row = row_of(hit)
     env = problem.row_env(row)
     column = places(problem, hit, env)[0][1]
@@ -88,13 +88,26 @@ def skip_set(problem: Problem, hit: Hit) -> Iterator[Obligation]:
             given=given,
             **common,
         )
+
+
+def claims(problem: Problem, hit: Hit) -> Iterator[Obligation]:
+    """W6: a claimed slot is not stored; a place is not stored by whatever row."""
+    row = row_of(hit)
+    env = problem.row_env(row)
     for claim in problem.instance.contract.claims:
+        stored = truth(claim.condition, env)
+        if claim.space == "local":
+            there = {**env, "place": claim.index}
+            stored = disj(*(inside for _, _, inside in places(problem, hit, there)))
         yield Obligation(
             invariant="W6",
+            op=hit.access.op,
             statement=claim.sentence,
-            violation=conj(hit.active, truth(claim.condition, env)),
-            given=given,
-            **common,
+            violation=conj(hit.active, stored),
+            given=slot_givens(problem, [row]),
+            row=row,
+            slot=env["slot"],
+            column=places(problem, hit, env)[0][1],
         )
 
 
@@ -130,9 +143,7 @@ def _in_row(problem: Problem, leaf: Leaf, row: Term) -> Term:
     return disj(*options)
 
 
-def _is_element(
-    problem: Problem, leaf: Leaf, segment: Segment, row: Term, column: Term
-) -> Term:
+def _is_element(problem: Problem, leaf: Leaf, segment: Segment, row: Term, column: Term) -> Term:
     """Return the condition that a loaded element is a segment's element of row and column."""
     if leaf.arg != segment.source:
         return False
@@ -162,9 +173,7 @@ def segments(problem: Problem, hit: Hit, found: list[Leaf]) -> Iterator[Obligati
     env = problem.row_env(row)
     in_rows = conj(*(disj(neg(leaf.live), _in_row(problem, leaf, row)) for leaf in found))
     for segment, column, inside in places(problem, hit, env):
-        right = [
-            (leaf, _is_element(problem, leaf, segment, row, column)) for leaf in found
-        ]
+        right = [(leaf, _is_element(problem, leaf, segment, row, column)) for leaf in found]
         some = disj(*(conj(leaf.live, is_it) for leaf, is_it in right))
         other = disj(*(conj(leaf.live, neg(is_it)) for leaf, is_it in right))
         yield Obligation(
@@ -193,21 +202,17 @@ def encoding(problem: Problem, hit: Hit, found: list[Leaf]) -> Iterator[Obligati
         source = dtype(instance.dtypes[segment.source])
         element = z3.BitVec("element", source.bits)
         memory = problem.domain.memory(problem.binding.keyword(segment.source), source.bits)
-        made = z3.substitute_funs(term(bits, dtype(instance.dtypes[segment.into]).bits),
-                                  (memory, element))
+        made = z3.substitute_funs(
+            term(bits, dtype(instance.dtypes[segment.into]).bits), (memory, element)
+        )
         right = disj(
-            *(
-                conj(leaf.live, _is_element(problem, leaf, segment, row, column))
-                for leaf in found
-            )
+            *(conj(leaf.live, _is_element(problem, leaf, segment, row, column)) for leaf in found)
         )
         encode = instance.contract.encode
         assuming: dict[str, Term] = {}
         if isinstance(encode, Cast):
             target = dtype(encode.target)
-            wanted = problem.domain.algebra.float_cast(
-                element, source.mlir, target.mlir, "rtne"
-            )
+            wanted = problem.domain.algebra.float_cast(element, source.mlir, target.mlir, "rtne")
             if z3.is_app(wanted) and wanted.decl().kind() == z3.Z3_OP_UNINTERPRETED:
                 assuming[
                     f"the compiler's cast {source.name} to {target.name} is the declared table"
@@ -251,6 +256,7 @@ def of_store(problem: Problem, hit: Hit) -> Iterator[tuple[str, Any]]:
     if hit.arg not in problem.instance.contract.caches():
         return
     yield "W6", lambda: skip_set(problem, hit)
+    yield "claim", lambda: claims(problem, hit)
     yield "W12", lambda: ownership(problem, hit)
     value = hit.access.value
     assert value is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .bitvectors import Term, conj
-from .lanes import Idx, Lanes
+from .lanes import Dep, Idx, Lanes, cone
 from .problem import Problem
 
 
@@ -24,11 +24,26 @@ class Leaf:
     offset: Term
 
 
+def _reads_source(problem: Problem, condition: Lanes, idx: Idx, _: Term) -> bool:
+    """Tell whether a condition depends on the contents of a source."""
+    sources = {segment.source for segment in problem.instance.contract.segments}
+    return any(
+        value.access is not None and problem.place_of(value.access.pointer.at(here))[0] in sources
+        for value, here, _ in cone(condition, idx)
+    )
+
+
+def _whole(deps: list[Dep]) -> list[Dep]:
+    """Return the operands of a choice that depends on the elements: it is arithmetic on them."""
+    return [(value, at, True) for value, at, _ in deps]
+
+
 def leaves(problem: Problem, value: Lanes, idx: Idx) -> list[Leaf]:
     """Return every load that may reach `value` at a lane index.
 
-    A select passes on the side that is chosen; its condition is no provenance. Arithmetic passes on
-    all operands. A masked-off load passes on its `other`, which is a constant or has loads of its
+    A select passes on the side that is chosen; its condition is no provenance unless it depends on
+    the elements themselves, which makes the select arithmetic on them. Arithmetic passes on all
+    operands. A masked-off load passes on its `other`, which is a constant or has loads of its
     own. Raises Unsupported for a load whose address is unknown.
     """
     found: list[Leaf] = []
@@ -56,6 +71,6 @@ def leaves(problem: Problem, value: Lanes, idx: Idx) -> list[Leaf]:
             continue
         deps = node.deps(here) if node.deps else []
         if node.op is not None and node.op.name == "arith.select" and len(deps) == 3:
-            deps = deps[1:]
+            deps = deps[1:] if not _reads_source(problem, *deps[0]) else _whole(deps)
         stack += [(dep, at, conj(live, condition)) for dep, at, condition in deps]
     return found

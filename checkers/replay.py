@@ -98,8 +98,7 @@ class Contents:
         """Return a source's bytes."""
         size = dtype(self.instance.dtypes[arg]).size
         return b"".join(
-            self.element(arg, offset).to_bytes(size, "little")
-            for offset in range(self.extent(arg))
+            self.element(arg, offset).to_bytes(size, "little") for offset in range(self.extent(arg))
         )
 
     def slots(self, size: int) -> bytes:
@@ -202,7 +201,9 @@ def judge(task: Task, found: Differences) -> tuple[bool, str]:
     if invariant == "W2":
         return bool(found.missing), text
     if invariant in ("W8", "W9", "W10"):
-        return bool(found.wrong or found.events), text
+        caches = task.job.instance.contract.caches()
+        inputs = [arg for arg, _ in found.extra if arg not in caches]
+        return bool(found.wrong or found.events or inputs), text
     return found.any(), text
 
 
@@ -222,9 +223,7 @@ def describe(task: Task, found: Differences) -> str:
         slots = [
             slot
             for row, slot in enumerate(task.case.slots)
-            if skipped(
-                task.job.instance.contract.skip, row_env(task.job.instance, task.case, row)
-            )
+            if skipped(task.job.instance.contract.skip, row_env(task.job.instance, task.case, row))
         ]
         whose = f" of slot {slots[0]}" if slots and task.invariant in ("W1", "W6") else ""
         parts.append(f"{len(found.extra)} elements{whose} changed that must not")
@@ -241,5 +240,3 @@ def describe(task: Task, found: Differences) -> str:
         )
     parts += found.events[:2]
     return "; ".join(parts) or "memory is as the contract says"
-
-

@@ -5,12 +5,19 @@ from __future__ import annotations
 import base64
 import pickle
 
-
 from ..spec.errors import KvproofError
 from . import child_main
 from .domain import Unsupported
 from .loading import Loaded, load_module
 from .replay import Task, evaluate_case, judge
+
+#: What the interpreter, which runs programs one after another in real memory, cannot show.
+_UNSEEN = {
+    "W4": "the interpreter does not show where an address wraps",
+    "W7": "the interpreter does not show loads outside a tensor",
+    "W8": "the interpreter does not show loads outside a tensor",
+    "W13": "the interpreter runs programs one after another",
+}
 
 
 class ReplaySession(child_main.Session):
@@ -38,7 +45,10 @@ class ReplaySession(child_main.Session):
             return _said("skipped", why)
         try:
             loaded = self._module(task)
-            confirmed, text = judge(task, interpret_case(loaded, task))
+            found = interpret_case(loaded, task)
+            confirmed, text = judge(task, found)
+            if not confirmed and task.invariant in _UNSEEN:
+                return _said("skipped", _UNSEEN[task.invariant])
         except KvproofError as problem:
             return _said("skipped", str(problem))
         return _said("confirmed" if confirmed else "not confirmed", text)
@@ -65,5 +75,3 @@ def _evaluator(task: Task) -> dict[str, str]:
 if __name__ == "__main__":
     child_main.Session = ReplaySession  # type: ignore[misc]
     child_main.main()
-
-

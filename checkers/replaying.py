@@ -91,9 +91,7 @@ def replay_task(job: Job, unit: Unit, result: Result) -> Task | None:
 def settle(result: Result, outcome: Outcome) -> Result:
     """Return a refuted result with its replay; unconfirmed by the evaluator, it is UNKNOWN."""
     said = {
-        runner: item["outcome"]
-        if item["outcome"] != "skipped"
-        else f"skipped: {item['text']}"
+        runner: item["outcome"] if item["outcome"] != "skipped" else f"skipped: {item['text']}"
         for runner, item in outcome.items()
     }
     seen = {runner: item["text"] for runner, item in outcome.items()}
@@ -116,9 +114,7 @@ def claimed_place(job: Job, statement: str) -> int | None:
     return None
 
 
-def replay_case(
-    child: Child, job: Job, case: Case, invariant: str, statement: str = ""
-) -> Outcome:
+def replay_case(child: Child, job: Job, case: Case, invariant: str, statement: str = "") -> Outcome:
     """Capture a job anew and run a case of it on every runner at hand.
 
     Raises KvproofError when the job cannot be captured.

@@ -89,7 +89,9 @@ def sample(child: Capturing, job: Job, *, slot_stride: int = 1) -> Captured:
                         mend="name the host function that launches the kernel"
                         + (f"; {'; '.join(capture.notes)}" if capture.notes else ""),
                     )
-                notes[f"with {rows} rows no Triton kernel is launched: that path is not proved"] = None
+                notes[f"with {rows} rows no Triton kernel is launched: that path is not proved"] = (
+                    None
+                )
                 continue
             runs.append((env, capture.launches))
     symbols = ["ROWS", *(n for n, v in job.instance.dims.items() if isinstance(v, Range))]
@@ -119,9 +121,7 @@ def _capture(
         dims=size,
         slot_stride=slot_stride,
     )
-    capture = child.capture(
-        job.source, job.function, call, switches=job.switches, lift=job.lift
-    )
+    capture = child.capture(job.source, job.function, call, switches=job.switches, lift=job.lift)
     return {**env, "ROWS": rows}, capture
 
 

@@ -22,11 +22,7 @@ def static_rules(job: Job, launch: Launch, problems: list[Problem]) -> Iterator[
         if not trace.waits:
             continue
         early = [op for order, op in trace.loads if order < min(trace.waits)]
-        late = [
-            op
-            for order, op in trace.stores
-            if trace.triggers and order > min(trace.triggers)
-        ]
+        late = [op for order, op in trace.stores if trace.triggers and order > min(trace.triggers)]
         culprit = (early or late or [None])[0]
         what = "loaded before the wait" if early else "stored after the trigger"
         yield Result(

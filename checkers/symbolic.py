@@ -45,7 +45,9 @@ class SymbolicDomain(Shapes, Memory, Loops):
     def __post_init__(self) -> None:
         """Make the program ids; an axis of extent 1 is the constant 0."""
         self.programs: list[Term] = [
-            0 if is_const(extent) and extent == 1 else z3.BitVec(f"pid{axis}", self.algebra.index_width)
+            0
+            if is_const(extent) and extent == 1
+            else z3.BitVec(f"pid{axis}", self.algebra.index_width)
             for axis, extent in enumerate(self.grid)
         ]
 
@@ -64,7 +66,7 @@ class SymbolicDomain(Shapes, Memory, Loops):
 
     def num_programs(self, axis: int) -> Lanes:
         extent = self.grid[axis]
-        if is_const(extent):
+        if is_const(extent) or self.algebra.index_width == extent.size():
             return self.scalar(extent)
         return self.scalar(z3.Extract(self.algebra.index_width - 1, 0, extent))
 
@@ -112,7 +114,9 @@ class SymbolicDomain(Shapes, Memory, Loops):
                 raise Unsupported(op.name, line_of(op), "a choice between two buffers")
             return Pointer(a.arg, self.algebra.select(c, a.offset, b.offset, 64), a.elem)
         w = Type(elem).width()
-        return self.algebra.select(c, a, b, self.algebra.held(w) if isinstance(elem, IntType) else w)
+        return self.algebra.select(
+            c, a, b, self.algebra.held(w) if isinstance(elem, IntType) else w
+        )
 
     def addptr(self, op: Op, pointer: Lanes, offset: Lanes) -> Lanes:
         elem = op.operand_types[1].elem
@@ -186,6 +190,4 @@ def _at(value: Lanes, idx: Idx) -> Term:
 
 def arguments(values: Mapping[str, Any]) -> dict[str, Lanes]:
     """Return kernel arguments as scalars of the domain, keyed with their "%"."""
-    return {
-        name: Lanes((), lambda _, value=value: value, None) for name, value in values.items()
-    }
+    return {name: Lanes((), lambda _, value=value: value, None) for name, value in values.items()}

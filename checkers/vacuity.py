@@ -44,5 +44,3 @@ def _covered(problem: Problem, solving: Solving) -> str | None:
             else f"whether any lane stores is unknown: {answer.reason}"
         )
     return reason
-
-

@@ -204,9 +204,7 @@ class Walker:
             self.trace.triggers.append(self.trace.order)
         return text in _WAITS or text in _TRIGGERS
 
-    def _if(
-        self, op: Op, condition: Value, env: dict[str, Value], path: Path
-    ) -> tuple[Value, ...]:
+    def _if(self, op: Op, condition: Value, env: dict[str, Value], path: Path) -> tuple[Value, ...]:
         domain = self.domain
         self.trace.conditions.append((op, condition, path))
         taken = domain.truth(condition)
@@ -238,9 +236,7 @@ class Walker:
     def _while(
         self, op: Op, operands: tuple[Value, ...], env: dict[str, Value], path: Path
     ) -> tuple[Value, ...]:
-        def before(
-            carried: tuple[Value, ...], here: Path
-        ) -> tuple[Value, tuple[Value, ...]]:
+        def before(carried: tuple[Value, ...], here: Path) -> tuple[Value, tuple[Value, ...]]:
             condition, *rest = self._region(op.regions[0], dict(env), here, carried)
             return condition, tuple(rest)
 

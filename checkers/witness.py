@@ -63,9 +63,7 @@ class _Parts:
 
 def _parts(problem: Problem, access: Access, idx: Idx) -> _Parts:
     pids = tuple((a, p) for a, p in enumerate(problem.domain.programs) if not is_const(p))
-    lanes = tuple(
-        (d, lane, access.shape[d]) for d, lane in enumerate(idx) if not is_const(lane)
-    )
+    lanes = tuple((d, lane, access.shape[d]) for d, lane in enumerate(idx) if not is_const(lane))
     return _Parts(pids, lanes, access.loops)
 
 
@@ -77,7 +75,7 @@ def _iteration(problem: Problem, loop: Loop, value: Any) -> Iterator[tuple[_Assi
         yield ((loop.index, quotient),), rest, f"iteration = {{}} div {step}"
     for axis, pid in enumerate(problem.domain.programs):
         extent = problem.domain.grid[axis]
-        if is_const(pid) or is_const(step) or not same(lower, pid):
+        if is_const(pid) or not same(lower, pid) or not same(step, extent):
             continue
         wide = term(extent, WIDE)
         v = term(value, WIDE)
@@ -100,7 +98,9 @@ def _carriers(
                 f"pid{axis} = {name} div {size}, lane = {name} mod {size}",
             )
         for loop in parts.loops:
-            for pairs, _, text in _iteration(problem, loop, z3.UDiv(term(value, WIDE), size) * size):
+            for pairs, _, text in _iteration(
+                problem, loop, z3.UDiv(term(value, WIDE), size) * size
+            ):
                 yield (
                     (*pairs, _as(lane, rest)),
                     f"{text.format(name)}, lane = {name} mod {size}",
@@ -148,3 +148,25 @@ def candidates(
                 found.append((score, Witness((*row_part, *col_part, *zeros), text)))
     found.sort(key=lambda item: item[0])
     return [witness for _, witness in found]
+
+
+def solved(
+    problem: Problem, access: Access, idx: Idx, row: Any, offset: Any, target: Any
+) -> Iterator[Witness]:
+    """Yield witnesses whose lane is solved for from the address: for lanes that store side by side,
+    the lane is the target less the address of lane 0. Several stores of a row (an unrolled loop)
+    have a base each, which no fixed function of the column gives."""
+    parts = _parts(problem, access, idx)
+    symbols = [p for _, p in parts.pids] + [lane for _, lane, _ in parts.lanes]
+    symbols += [loop.index for loop in parts.loops]
+    for row_part, text in _carriers(problem, parts, row, "row"):
+        used = [symbol.get_id() for symbol, _ in row_part]
+        for _, lane, _ in parts.lanes:
+            if lane.get_id() in used or len(set(used)) != len(used):
+                continue
+            rest = [s for s in symbols if s.get_id() not in (*used, lane.get_id())]
+            zeros = [(s, z3.BitVecVal(0, s.size())) for s in rest]
+            first = [*row_part, *zeros, (lane, z3.BitVecVal(0, lane.size()))]
+            base = z3.substitute(term(offset, WIDE), *first)
+            values = (*row_part, *zeros, _as(lane, target - base))
+            yield Witness(values, f"{text}, lane from the address".lstrip(", "))

@@ -52,9 +52,7 @@ def engine_jobs(target: str, *, console: Any = None, symbolic: bool = False) -> 
         if symbolic:
             jobs += symbolic_jobs(name, fetched.root, writer)
         else:
-            jobs += [
-                make_job(name, fetched.root, writer, chosen) for chosen in selection(writer)
-            ]
+            jobs += [make_job(name, fetched.root, writer, chosen) for chosen in selection(writer)]
     return jobs
 
 
@@ -230,8 +228,9 @@ def _band(
             size["ROPE"] = rotary
             size["ROPE_STRIDE"] = 7 * high + 23 + 41 * step
         sizes.append(size)
-    lift = dict.fromkeys(("buffer_stride", "nope_stride", "rope_stride", "nope_dim", "rope_dim"),
-                         "i32")
+    lift = dict.fromkeys(
+        ("buffer_stride", "nope_stride", "rope_stride", "nope_dim", "rope_dim"), "i32"
+    )
     config: dict[str, int | str | None] = {
         "dtype": chosen.row.source,
         "loc_dtype": chosen.slots,

@@ -116,5 +116,3 @@ def builtin(name: str) -> WriterContract:
     except KeyError:
         known = ", ".join(CONTRACTS)
         raise ContractError(f"unknown contract {name!r}", mend=f"use one of {known}") from None
-
-

@@ -134,9 +134,7 @@ def cast_bits(source: DType, target: DType, bits: int, *, saturate: bool = False
     if source.is_nan(bits):
         return top | target.nan
     overflow = (
-        target.largest
-        if saturate
-        else (target.nan if target.finite_only else target.largest + 1)
+        target.largest if saturate else (target.nan if target.finite_only else target.largest + 1)
     )
     if source.is_inf(bits):
         return top | overflow
