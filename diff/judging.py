@@ -13,16 +13,15 @@ RAISED = "raised"
 
 
 def keys(outcome: Outcome) -> list[Key]:
-    """Return (invariant, kernel line) of each fault of the writer that an outcome shows.
+    """Return (invariant, kernel line) of the gravest fault of the writer that an outcome shows.
 
-    For an exception it is ("raised", the exception in one line).
+    Lesser ones of the same trial are mostly its consequences (a row stored at a wrong place is
+    missing at the right one); where they are not, another trial shows them alone. For an exception
+    it is ("raised", the exception in one line). Empty when there is none.
     """
     if outcome.status == "differs":
-        found = [(mismatch.invariant, mismatch.line) for mismatch in outcome.mismatches]
-        return list(dict.fromkeys(found)) or [outcome.key]
-    if outcome.status == "raised":
-        return [(RAISED, outcome.reason)]
-    return []
+        return [outcome.key]
+    return [(RAISED, outcome.reason)] if outcome.status == "raised" else []
 
 
 def only(outcome: Outcome, key: Key) -> Outcome:
@@ -43,12 +42,13 @@ def simplicity(trial: Trial) -> tuple[Any, ...]:
     case = trial.case
     return (
         case.rows,
-        len(case.payload),
         sum(case.dims.values()),
         case.slot_stride,
         len(repr(trial.layout)),
+        len(case.payload),
         case.pool,
         sum(abs(slot) for slot in case.slots),
+        sum(bits.bit_count() for bits in case.payload.values()),
         case.seed,
         repr(trial),
     )

@@ -24,6 +24,13 @@ from .script import one_line, stand_alone
 
 #: Share of a slice's time that the runners after the first may take.
 SHARE = 0.2
+#: Hypothesis's advice on slow or large tests; the budget is the campaign's own.
+_UNCHECKED = (
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.filter_too_much,
+    HealthCheck.large_base_example,
+)
 
 
 class Over(BaseException):
@@ -131,7 +138,7 @@ class Slice:
             database=DirectoryBasedExampleDatabase(order.examples),
             phases=(Phase.reuse, Phase.generate, Phase.target, Phase.shrink),
             deadline=None,
-            suppress_health_check=tuple(HealthCheck),
+            suppress_health_check=_UNCHECKED,
             report_multiple_bugs=True,
             print_blob=False,
         )

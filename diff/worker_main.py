@@ -13,6 +13,9 @@ from .prepare import LocalCapture, Preparer
 from .runner import open_runners
 from .slicing import Slice
 
+#: Made before this module's own session takes the place of the plain one, which captures.
+_PREPARER = Preparer(LocalCapture())
+
 
 class FuzzSession(child_main.Session):
     """Answers two more requests: to open the runners, and to run a slice."""
@@ -20,7 +23,6 @@ class FuzzSession(child_main.Session):
     def __init__(self) -> None:
         """Start without runners; `open` brings them."""
         super().__init__()
-        self._preparer = Preparer(LocalCapture())
         self._runners: list[Runner] = []
 
     def open(self, device: str, home: str) -> list[str]:
@@ -38,7 +40,7 @@ class FuzzSession(child_main.Session):
         """Run a packed `Order` and return the packed `Report`."""
         self.open(device, home)
         made: Order = unpacked(order)
-        return packed(Slice(made, self._preparer, self._runners).run())
+        return packed(Slice(made, _PREPARER, self._runners).run())
 
 
 if __name__ == "__main__":
