@@ -140,12 +140,12 @@ def _compare(contract: WriterContract, bound: Bound, signature: Signature, where
             )
         if name not in signature.keywords and not signature.takes_any:
             free = [key for key in signature.keywords if key not in parameters.values()]
-            choose = "|".join(free) if free else "PARAMETER"
+            mend = f"say which one it is: --bind {arg}={'|'.join(free)}"
             raise ContractError(
                 f"contract {contract.name} names argument {arg!r}, but {signature.name} has no "
                 f"parameter {name!r}",
                 where=where,
-                mend=f"say which one it is: --bind {arg}={choose}",
+                mend=mend if free else "choose a contract without it; `kvproof list` names them",
             )
     needed = [key for key in signature.required if key not in parameters.values()]
     if needed or signature.positional:

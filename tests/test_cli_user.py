@@ -28,6 +28,8 @@ SOURCE = textwrap.dedent(
 
     def sharded(kv_buffer, loc, cache_k_nope, cache_k_rope, world, rank=0): ...
 
+    def bare(kv_buffer, loc, cache_k_nope): ...
+
     def greedy(**everything): ...
 
     def demanding(kv_buffer, loc, cache_k_nope, cache_k_rope, mystery): ...
@@ -81,6 +83,13 @@ def test_a_missing_parameter_names_the_argument_and_the_mend(file):
     assert "contract mla-row names argument 'kv_buffer'" in said
     assert "renamed has no parameter 'kv_buffer'" in said
     assert "--bind kv_buffer=cache" in said
+
+
+def test_a_function_with_no_parameter_left_is_told_to_choose_another_contract(file):
+    said = refused("Pool.store", bind=("kv_buffer=loc", "loc=kv_buffer", "cache_k_rope=rope"))
+    assert "has no parameter 'rope'" in said
+    assert "--bind cache_k_rope=cache_k_rope" in said
+    assert "choose a contract without it" in refused("bare")
 
 
 @pytest.mark.parametrize(
@@ -169,6 +178,45 @@ def test_a_file_that_can_be_called_is_checked_in_every_configuration(file, monke
     monkeypatch.setattr(checking, "open_checker", lambda invariants, *, drop: fake)
     got = CliRunner().invoke(app, ["check", "mine.py::write", "--contract", "mla-row"])
     assert (got.exit_code, len(fake.asked)) == (0, 8)
+
+
+REAL = textwrap.dedent(
+    """
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def kernel(cache, N: tl.constexpr):
+        tl.store(cache + tl.arange(0, N), no_such_name)
+
+    def nothing(kv_buffer, loc, cache_k_nope): ...
+
+    def broken(kv_buffer, loc, cache_k_nope):
+        kernel[(1,)](kv_buffer, N=16)
+
+    def raising(kv_buffer, loc, cache_k_nope):
+        raise RuntimeError("two\\nlines")
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    (
+        ("nothing", "it launches no Triton kernel - name the host function"),
+        ("broken", "real.py:7: kernel kernel does not compile"),
+        ("raising", "real.py:15: raising raises RuntimeError: two lines"),
+    ),
+)
+def test_a_writer_that_cannot_be_captured_is_one_line(tmp_path, monkeypatch, function, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "real.py").write_text(REAL)
+    args = ["check", f"real.py::{function}", "--contract", "mla-row-norope"]
+    got = CliRunner().invoke(app, args)
+    assert (got.exit_code, got.stdout) == (2, "")
+    assert said in got.stderr
+    assert "Traceback" not in got.stderr
+    assert [path.name for path in tmp_path.iterdir() if path.suffix] == ["real.py"]
 
 
 def test_a_request_and_its_command_say_the_same():
