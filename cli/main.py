@@ -1,4 +1,4 @@
-"""The command line: `kvproof check`, `explain`, `replay` and `list`."""
+"""The command line: `kvproof check`, `fuzz`, `explain`, `replay` and `list`."""
 
 from __future__ import annotations
 
@@ -141,6 +141,84 @@ def check(
     if fault is not None:
         raise fault
     raise typer.Exit(outcome.exit_code(strict=strict))
+
+
+@app.command(
+    epilog="Exit code: 0 nothing was found, 1 a finding, 2 wrong usage or input, 3 only crashes, "
+    "hangs or cases that nothing decided."
+)
+def fuzz(
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="A release or a function of yours, as for `check`. Without one, the bundled "
+            "examples.",
+            show_default=False,
+        ),
+    ] = "",
+    seconds: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Stop after N seconds; 60 when neither is given."),
+    ] = None,
+    cases: Annotated[
+        int | None, typer.Option(metavar="N", help="Stop after N cases, instead.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; one a core when not given.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir",
+            metavar="DIR",
+            help="Where everything is kept, and gone on with. Default: .kvproof/fuzz-TARGET.",
+        ),
+    ] = None,
+    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="What runs the kernels.")] = "cpu",
+    writer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Run only this writer; may be repeated."),
+    ] = None,
+    limit: Annotated[
+        float, typer.Option(metavar="SECONDS", help="A case that takes longer hangs.")
+    ] = 30.0,
+    contract: Annotated[
+        str, typer.Option(metavar="NAME", help="As for `check`.", show_default=False)
+    ] = "",
+    bind: Annotated[
+        list[str] | None, typer.Option(metavar="ARG=PARAM", help="As for `check`.")
+    ] = None,
+    stub: Annotated[
+        list[str] | None, typer.Option(metavar="PACKAGE", help="As for `check`.")
+    ] = None,
+) -> None:
+    """Run generated cases through writers and compare all memory with the contract."""
+    from .campaigning import print_summary
+    from .fuzz import fuzz as run
+    from .fuzz import plan
+    from .request import BUNDLED, Request
+
+    request = Request(
+        target=target or BUNDLED,
+        contract=contract,
+        bind=tuple(bind or ()),
+        stubs=tuple(stub or ()),
+    )
+    errors = Console(stderr=True)
+    what = plan(
+        request,
+        writers=writer or (),
+        seconds=seconds,
+        cases=cases,
+        workers=workers,
+        folder=out,
+        device=device,
+        limit=limit,
+        console=errors,
+    )
+    summary = run(what, console=errors)
+    print_summary(Front(), what, request.target, summary)
+    raise typer.Exit(summary.exit_code())
 
 
 @app.command()
