@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from math import log2
 
 from hypothesis import currently_in_test_context, target
@@ -25,8 +26,6 @@ EDGES = (15, 16, 17, 31, 32, 33, 64, 65)
 THRESHOLDS = (767, 768, 769)
 #: Elements of a row beyond which trials at a threshold are not drawn: they take too long.
 MOST_WIDE = 160
-
-_I32 = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class _Plan:
             {s.source: int(s.width.evaluate(d)) for s in contract.segments} for d in dims
         ]
         self.strides = [
-            max(place_stride(job.instance, s, d) for s in contract.segments) for d in dims
+            max(place_stride(s, d) for s in contract.segments) for d in dims
         ]
         size = 1 << 63 if job.instance.dtypes[contract.slots.arg] == "i64" else 1 << 31
         self.world, self.rank = job.instance.world_rank
@@ -187,9 +186,8 @@ def _slots(draw: DrawFn, plan: _Plan, which: int, rows: int, pool: int) -> tuple
 def _spread(draw: DrawFn, rows: int, limit: int, reserved: set[int]) -> list[int]:
     """Return many distinct slots from two draws: a start, and up or down."""
     start = draw(st.integers(0, max(limit - rows - len(reserved) - 1, 0)))
-    found = [slot for slot in range(start, start + rows + len(reserved)) if slot not in reserved]
-    found = [slot for slot in found if slot < limit][:rows]
-    found += [slot for slot in range(start) if slot not in reserved][: rows - len(found)]
+    order = chain(range(start, limit), range(start))
+    found = list(islice((slot for slot in order if slot not in reserved), rows))
     return found[::-1] if draw(st.booleans()) else found
 
 
@@ -201,12 +199,12 @@ def _near(plan: _Plan, which: int, low: int, high: int) -> SearchStrategy[int]:
         place = (1 << power) // stride
         marks += [place * plan.world + plan.rank + step * plan.world for step in (-1, 0, 1)]
     near = [slot for slot in marks if low <= slot <= high]
-    return st.one_of(st.integers(low, min(high, low + 8)), st.sampled_from(near), st.integers(low, high))
+    return st.one_of(
+        st.integers(low, min(high, low + 8)), st.sampled_from(near), st.integers(low, high)
+    )
 
 
-def _payload(
-    draw: DrawFn, plan: _Plan, which: int, rows: int
-) -> dict[tuple[str, int, int], int]:
+def _payload(draw: DrawFn, plan: _Plan, which: int, rows: int) -> dict[tuple[str, int, int], int]:
     found: dict[tuple[str, int, int], int] = {}
     kind = draw(st.sampled_from((0, 1, 2, 1)))
     if kind == 0:
@@ -231,7 +229,7 @@ def _aim(plan: _Plan, which: int, trial: Trial) -> None:
     if not case.slots:
         return
     stride = plan.strides[which]
-    reach = max(max(case.slots), 0) // plan.world * stride
+    reach = max(*case.slots, 0) // plan.world * stride
     away = min(abs(reach - (1 << power)) for power in (31, 32))
     target(-log2(1 + away), label="elements to an address wrap")
     near = min(abs(slot - r) for slot in case.slots for r in plan.legal.reserved or (0,))

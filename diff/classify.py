@@ -41,9 +41,7 @@ class Memory:
     """
 
     storages: dict[str, Array]
-    sparse: dict[str, tuple[Array, Array]] = field(
-        default_factory=dict[str, tuple[Array, Array]]
-    )
+    sparse: dict[str, tuple[Array, Array]] = field(default_factory=dict[str, tuple[Array, Array]])
     events: list[Event] = field(default_factory=list[Event])
     stores: list[StoreRecord] = field(default_factory=list[StoreRecord])
     conflicts: int = 0
@@ -88,7 +86,7 @@ def arena_has_duplicates(arena: Arena) -> bool:
 
 
 def _dense(arena: Arena, region: Region, memory: Memory) -> tuple[Array, Array, Array, Array]:
-    """Return offsets from the tensor's start, stored, wanted and earlier bits of all differences."""
+    """Return offsets from the tensor's start, stored, wanted and earlier bits that differ."""
     kind = UNSIGNED[region.form.fmt.size]
     after = memory.storages[region.storage].view(kind)
     wanted = arena.after[region.storage].view(kind)
@@ -106,9 +104,7 @@ def _sparse(arena: Arena, arg: str, memory: Memory) -> tuple[Array, Array, Array
     wanted: dict[int, int] = {}
     for name, offsets, bits in arena.wanted:
         if name == arg:
-            wanted.update(
-                zip(offsets.reshape(-1).tolist(), bits.reshape(-1).tolist(), strict=True)
-            )
+            wanted.update(zip(offsets.reshape(-1).tolist(), bits.reshape(-1).tolist(), strict=True))
     at = [o for o in sorted(stored.keys() | wanted.keys()) if stored.get(o) != wanted.get(o)]
     return (
         np.array(at, dtype=np.int64),
@@ -169,7 +165,7 @@ class _Cache:
         ]
 
     def _elements(self, rows: Array, places: Array) -> dict[int, _Element]:
-        """Return the elements of rows at their places by offset; a later row replaces an earlier."""
+        """Return the elements of rows at their places by offset; of two rows the later."""
         found: dict[int, _Element] = {}
         for segment in self._segments():
             if not self.arena.form.widths[segment.name] or not len(rows):
@@ -236,8 +232,10 @@ class _Cache:
         case = self.arena.trial.case
         slot = case.slots[row] if row is not None and row < case.rows else None
         place = None if row is None or row >= case.rows else int(self.arena.rows.places[row])
-        old = None if self.arg in self.arena.sparse and name not in ("W9", "W10", "W8", "W2") else (
-            int(wanted[first])
+        old = (
+            None
+            if self.arg in self.arena.sparse and name not in ("W9", "W10", "W8", "W2")
+            else (int(wanted[first]))
         )
         new = None if self.arg in self.arena.sparse and name == "W2" else int(stored[first])
         made = Mismatch(

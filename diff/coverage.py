@@ -29,7 +29,7 @@ def classes(job: Job, trial: Trial) -> tuple[str, ...]:
     slots = case.slots[:_LOOKED]
     if len(set(slots)) < len(slots):
         found["slots: repeated"] = None
-    stride = max(place_stride(instance, s, dims) for s in instance.contract.segments)
+    stride = max(place_stride(s, dims) for s in instance.contract.segments)
     last = case.pool * dims["WORLD"] - 1
     for row, slot in enumerate(slots):
         env = row_env(instance, case, row)

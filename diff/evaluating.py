@@ -138,14 +138,17 @@ class EvaluatorRunner:
         env: dict[str, int],
         buffers: dict[str, torch.Tensor],
     ) -> tuple[dict[str, Buffer | float], dict[str, tuple[str, int, int]]]:
-        """Return the kernel's arguments, and whose tensor each pointer belongs to:
-        (argument, elements from its start, bytes of an element)."""
+        """Return the kernel's arguments, and whose tensor each pointer belongs to.
+
+        An owner is (argument, elements from its start, bytes of an element).
+        """
         arguments: dict[str, Buffer | float] = {}
         owners: dict[str, tuple[str, int, int]] = {}
         for info in family.launch.args:
             if info.kind == "scalar":
                 value = family.scalars[info.name]
-                arguments[info.name] = value if isinstance(value, float) else value.evaluate(env)
+                known = isinstance(value, (int, float))
+                arguments[info.name] = value if known else value.evaluate(env)
             if info.kind != "pointer":
                 continue
             name = info.tensor or ""

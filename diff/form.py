@@ -96,9 +96,7 @@ class Form:
         if not isinstance(encode, Cast):
             return bits
         fmt, target = self.tensors[source].fmt, dtype(encode.target)
-        made = [
-            cast_bits(fmt, target, int(b), saturate=encode.saturate) for b in bits.reshape(-1)
-        ]
+        made = [cast_bits(fmt, target, int(b), saturate=encode.saturate) for b in bits.reshape(-1)]
         return np.array(made, dtype=UNSIGNED[target.size]).reshape(bits.shape)
 
     def rows(self, trial: Trial) -> Rows:

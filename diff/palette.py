@@ -71,9 +71,7 @@ def _width_symbols(job: Job) -> list[str]:
 def _named(job: Job, widths: tuple[int, int]) -> dict[str, int]:
     least = {dim.name: dim.least for dim in job.instance.contract.dims}
     symbols = _width_symbols(job)
-    return {
-        name: max(widths[min(k, 1)], least.get(name, 0)) for k, name in enumerate(symbols)
-    }
+    return {name: max(widths[min(k, 1)], least.get(name, 0)) for k, name in enumerate(symbols)}
 
 
 def _strides(
