@@ -16,7 +16,7 @@ from ..spec.verdict import Result, Verdict
 from .building import build
 from .child import Child
 from .decide import Decision, decide, largest_safe
-from .dropping import drops
+from .dropping import Recapture, drops
 from .groups import Group, Grouping, Kernel
 from .ideal import Ideal
 from .parallel import check_parallel
@@ -196,9 +196,9 @@ class Checker:
                     continue  # nothing of this contract speaks of it, e.g. one rank owns all
             if group.invariant == "W4":
                 wide = decision
-            if empty is not None and group.invariant in _OF_STORES:
-                if decision.verdict is Verdict.PROVED:
-                    decision.verdict, decision.detail = Verdict.VACUOUS, empty
+            proved = decision.verdict is Verdict.PROVED
+            if proved and empty is not None and group.invariant in _OF_STORES:
+                decision.verdict, decision.detail = Verdict.VACUOUS, empty
             decisions.append(decision)
         self._row_count_of_none(decisions, captured)
         for decision in decisions:
@@ -238,14 +238,15 @@ class Checker:
         """Say a decision as a result, with what its assumptions exclude."""
         result = result_of(job, unit, decision, wide)
         if self.drop:
-            recapture = None
+            recapture: Recapture | None = None
             if decision.group.invariant == "W1" and job.writer not in self._strided:
                 self._strided.add(job.writer)
 
-                def recapture() -> list[Kernel]:
+                def recapture_strided() -> list[Kernel]:
                     captured = sample(self.child, job, slot_stride=2)
                     return self._kernels(job, captured.units[0])
 
+                recapture = recapture_strided
             result = replace(result, dropped=tuple(drops(decision, solving, recapture)))
         if decision.group.invariant == "W4" and decision.verdict is Verdict.REFUTED:
             safe = largest_safe(decision, solving)

@@ -88,7 +88,7 @@ class Compiler:
             try:
                 text = self._text(launch, {**kept, name: kind})
                 kept[name] = kind
-            except KvproofError as error:  # noqa: PERF203 - a compile dwarfs it
+            except KvproofError as error:
                 notes.append(f"could not lift {name} of {launch.function.__name__}: {error.what}")
         return kept, text, notes
 

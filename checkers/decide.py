@@ -41,7 +41,7 @@ class Decision:
     detail: str = ""
     line: str = ""
     seconds: float = 0.0
-    items: list[Item] = field(default_factory=lambda: [])
+    items: list[Item] = field(default_factory=list)
 
 
 def decide(group: Group, solving: Solving) -> Decision:
@@ -90,6 +90,7 @@ def answers(
 
 
 def by_problem(items: list[Item]) -> list[tuple[Problem, list[Obligation]]]:
+    """Return the obligations of each problem, in order."""
     found: dict[int, tuple[Problem, list[Obligation]]] = {}
     for problem, obligation in items:
         found.setdefault(id(problem), (problem, []))[1].append(obligation)

@@ -48,13 +48,13 @@ class Trace:
         order: order number of the next op.
     """
 
-    effects: list[Unsupported] = field(default_factory=lambda: [])
-    asserts: list[tuple[Op, str]] = field(default_factory=lambda: [])
-    waits: list[int] = field(default_factory=lambda: [])
-    triggers: list[int] = field(default_factory=lambda: [])
-    loads: list[tuple[int, Op]] = field(default_factory=lambda: [])
-    stores: list[tuple[int, Op]] = field(default_factory=lambda: [])
-    conditions: list[tuple[Op, Any, Any]] = field(default_factory=lambda: [])
+    effects: list[Unsupported] = field(default_factory=list)
+    asserts: list[tuple[Op, str]] = field(default_factory=list)
+    waits: list[int] = field(default_factory=list)
+    triggers: list[int] = field(default_factory=list)
+    loads: list[tuple[int, Op]] = field(default_factory=list)
+    stores: list[tuple[int, Op]] = field(default_factory=list)
+    conditions: list[tuple[Op, Any, Any]] = field(default_factory=list)
     order: int = 0
 
 

@@ -16,7 +16,7 @@ from ..spec.expr import Const, Expr, Sym, cdiv
 from ..spec.launch import Launch
 
 #: Block sizes that a grid may divide by.
-_BLOCKS = tuple(1 << power for power in range(1, 15)) + (3, 5, 6, 7, 9, 10, 12, 24, 48, 96)
+_BLOCKS = (*tuple(1 << power for power in range(1, 15)), 3, 5, 6, 7, 9, 10, 12, 24, 48, 96)
 
 
 @dataclass(frozen=True)

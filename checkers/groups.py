@@ -33,7 +33,7 @@ class Group:
 
     invariant: str
     statement: str = ""
-    makes: list[Make] = field(default_factory=lambda: [])
+    makes: list[Make] = field(default_factory=list)
     hint: bool = False
 
 

@@ -74,9 +74,11 @@ def reindex(op: Op, value: Lanes, relabel: Callable[[Idx], Idx]) -> Lanes:
     )
 
 
-def cone(root: Lanes, idx: Idx, guard: Term = True) -> Iterator[tuple[Lanes, Idx, Term]]:
-    """Yield every value that `root` at `idx` is computed from, with the lane index at which it
-    is needed and the condition under which it is; the root comes first."""
+def cone(root: Lanes, idx: Idx, *, guard: Term = True) -> Iterator[tuple[Lanes, Idx, Term]]:
+    """Yield every value that `root` at `idx` is computed from; the root comes first.
+
+    With each come the lane index at which it is needed and the condition under which it is.
+    """
     seen: dict[tuple[Any, ...], list[Term]] = {}
     stack: list[Dep] = [(root, idx, guard)]
     while stack:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..spec.call import Switches
 from ..spec.errors import KvproofError
-from ..spec.job import ModuleSource as ModuleSource
+from ..spec.job import ModuleSource
 from .stubs import Stub, StubSpace
 
 

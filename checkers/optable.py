@@ -99,7 +99,7 @@ def _bitcast(g: Algebra, op: Op, v: tuple[Any, ...]) -> Any:
 
 
 def _select(g: Algebra, op: Op, v: tuple[Any, ...]) -> Any:
-    return g.select(*v, op.result_types[0].width())
+    return g.select(v[0], v[1], v[2], op.result_types[0].width())
 
 
 def _umulhi(g: Algebra, op: Op, v: tuple[Any, ...]) -> Any:
@@ -123,26 +123,26 @@ def _uninterpreted(g: Algebra, op: Op, v: tuple[Any, ...]) -> Any:
 
 def _rows() -> list[OpRow]:
     rows = [
-        OpRow("arith.addi", "sum modulo 2^w", lambda g, o, v: g.add(*v, width(o))),
-        OpRow("arith.subi", "difference modulo 2^w", lambda g, o, v: g.sub(*v, width(o))),
-        OpRow("arith.muli", "product modulo 2^w", lambda g, o, v: g.mul(*v, width(o))),
+        OpRow("arith.addi", "sum modulo 2^w", lambda g, o, v: g.add(v[0], v[1], width(o))),
+        OpRow("arith.subi", "difference modulo 2^w", lambda g, o, v: g.sub(v[0], v[1], width(o))),
+        OpRow("arith.muli", "product modulo 2^w", lambda g, o, v: g.mul(v[0], v[1], width(o))),
         OpRow("arith.select", "second or third by the first", _select),
         OpRow(
-            "arith.extsi", "widen by sign", lambda g, o, v: g.sext(*v, width(o), result_width(o))
+            "arith.extsi", "widen by sign", lambda g, o, v: g.sext(v[0], width(o), result_width(o))
         ),
         OpRow(
-            "arith.extui", "widen by zeros", lambda g, o, v: g.zext(*v, width(o), result_width(o))
+            "arith.extui", "widen by zeros", lambda g, o, v: g.zext(v[0], width(o), result_width(o))
         ),
-        OpRow("arith.trunci", "low bits", lambda g, o, v: g.trunc(*v, width(o), result_width(o))),
+        OpRow("arith.trunci", "low bits", lambda g, o, v: g.trunc(v[0], width(o), result_width(o))),
         OpRow(
             "arith.cmpi",
             "integer comparison",
-            lambda g, o, v: g.compare(str(o.attrs["predicate"]), *v, width(o)),
+            lambda g, o, v: g.compare(str(o.attrs["predicate"]), v[0], v[1], width(o)),
         ),
         OpRow(
             "arith.cmpf",
             "float comparison",
-            lambda g, o, v: g.float_compare(str(o.attrs["predicate"]), *v, float_name(o)),
+            lambda g, o, v: g.float_compare(str(o.attrs["predicate"]), v[0], v[1], float_name(o)),
         ),
         OpRow("arith.bitcast", "the same bits", _bitcast),
         OpRow("tt.mulhiui", "high half of the unsigned product", _umulhi),
@@ -150,22 +150,22 @@ def _rows() -> list[OpRow]:
         OpRow(
             "arith.sitofp",
             "signed integer to float",
-            lambda g, o, v: g.int_to_float(*v, width(o), float_name(o, None), signed=True),
+            lambda g, o, v: g.int_to_float(v[0], width(o), float_name(o, None), signed=True),
         ),
         OpRow(
             "arith.uitofp",
             "unsigned integer to float",
-            lambda g, o, v: g.int_to_float(*v, width(o), float_name(o, None), signed=False),
+            lambda g, o, v: g.int_to_float(v[0], width(o), float_name(o, None), signed=False),
         ),
         OpRow(
             "arith.fptosi",
             "float to signed integer, toward zero",
-            lambda g, o, v: g.float_to_int(*v, float_name(o), result_width(o), signed=True),
+            lambda g, o, v: g.float_to_int(v[0], float_name(o), result_width(o), signed=True),
         ),
         OpRow(
             "arith.fptoui",
             "float to unsigned integer, toward zero",
-            lambda g, o, v: g.float_to_int(*v, float_name(o), result_width(o), signed=False),
+            lambda g, o, v: g.float_to_int(v[0], float_name(o), result_width(o), signed=False),
         ),
     ]
     for name in ("divsi", "divui", "remsi", "remui"):
@@ -173,7 +173,7 @@ def _rows() -> list[OpRow]:
             OpRow(
                 f"arith.{name}",
                 "division, toward zero" if name.startswith("div") else "remainder of it",
-                lambda g, o, v, name=name: g.divide(name, *v, width(o)),
+                lambda g, o, v, name=name: g.divide(name, v[0], v[1], width(o)),
             )
         )
     for name in ("andi", "ori", "xori"):
@@ -181,7 +181,7 @@ def _rows() -> list[OpRow]:
             OpRow(
                 f"arith.{name}",
                 "bitwise",
-                lambda g, o, v, name=name: g.bitwise(name, *v, width(o)),
+                lambda g, o, v, name=name: g.bitwise(name, v[0], v[1], width(o)),
             )
         )
     for name in ("shli", "shrsi", "shrui"):
@@ -189,7 +189,7 @@ def _rows() -> list[OpRow]:
             OpRow(
                 f"arith.{name}",
                 "shift; an amount of w or more is undefined",
-                lambda g, o, v, name=name: g.shift(name, *v, width(o)),
+                lambda g, o, v, name=name: g.shift(name, v[0], v[1], width(o)),
             )
         )
     for name, predicate in (
@@ -220,7 +220,7 @@ def _rows() -> list[OpRow]:
             OpRow(
                 f"arith.{name}",
                 "IEEE, round to nearest even",
-                lambda g, o, v, name=name: g.float_binary(name, *v, float_name(o)),
+                lambda g, o, v, name=name: g.float_binary(name, v[0], v[1], float_name(o)),
                 exact=name not in ("divf", "remf"),
             )
         )
@@ -229,7 +229,7 @@ def _rows() -> list[OpRow]:
             OpRow(
                 name,
                 "sign bit",
-                lambda g, o, v: g.float_unary(o.name.partition(".")[2], *v, float_name(o)),
+                lambda g, o, v: g.float_unary(o.name.partition(".")[2], v[0], float_name(o)),
             )
         )
     for name in ("arith.extf", "arith.truncf", "tt.fp_to_fp"):
@@ -237,7 +237,9 @@ def _rows() -> list[OpRow]:
             OpRow(
                 name,
                 "convert between float formats",
-                lambda g, o, v: g.float_cast(*v, float_name(o), float_name(o, None), _rounding(o)),
+                lambda g, o, v: g.float_cast(
+                    v[0], float_name(o), float_name(o, None), _rounding(o)
+                ),
             )
         )
     functions = "exp exp2 log log2 sqrt rsqrt sin cos tanh erf floor ceil fma absi trunc round"

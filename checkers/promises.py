@@ -77,16 +77,18 @@ def skip_set(problem: Problem, hit: Hit) -> Iterator[Obligation]:
     row = row_of(hit)
     env = problem.row_env(row)
     column = places(problem, hit, env)[0][1]
-    common = {"op": hit.access.op, "row": row, "slot": env["slot"], "column": column}
     given = slot_givens(problem, [row])
     rules = problem.instance.contract.skip
     if rules:
         yield Obligation(
             invariant="W6",
             statement="; ".join(rule.sentence for rule in rules),
+            op=hit.access.op,
             violation=conj(hit.active, problem.skipped(env)),
             given=given,
-            **common,
+            row=row,
+            slot=env["slot"],
+            column=column,
         )
 
 

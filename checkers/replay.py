@@ -9,6 +9,7 @@ from typing import Any
 from ..spec.case import Case, fingerprint
 from ..spec.contract import Instance
 from ..spec.dtypes import dtype
+from ..spec.expr import Expr
 from ..spec.job import Job
 from ..spec.reference import Expected, expected_stores, row_env, skipped
 from .family import Family
@@ -48,11 +49,11 @@ class Differences:
         events: what went wrong besides, in words.
     """
 
-    extra: dict[tuple[str, int], int] = field(default_factory=lambda: {})
-    missing: dict[tuple[str, int], Expected] = field(default_factory=lambda: {})
-    wrong: dict[tuple[str, int], tuple[int, Expected]] = field(default_factory=lambda: {})
-    events: list[str] = field(default_factory=lambda: [])
-    touched: dict[tuple[str, int], int] = field(default_factory=lambda: {})
+    extra: dict[tuple[str, int], int] = field(default_factory=dict)
+    missing: dict[tuple[str, int], Expected] = field(default_factory=dict)
+    wrong: dict[tuple[str, int], tuple[int, Expected]] = field(default_factory=dict)
+    events: list[str] = field(default_factory=list)
+    touched: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def any(self) -> bool:
         """Tell whether anything differs."""
@@ -141,7 +142,7 @@ def evaluate_case(task: Task) -> Differences:
         for info in family.launch.args:
             if info.kind == "scalar":
                 value = family.scalars[info.name]
-                arguments[info.name] = value if isinstance(value, float) else value.evaluate(env)
+                arguments[info.name] = value.evaluate(env) if isinstance(value, Expr) else value
                 continue
             if info.kind != "pointer":
                 continue

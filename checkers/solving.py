@@ -43,8 +43,8 @@ class Solving:
     timeout: float = 10.0
     queries: int = 0
     seconds: float = 0.0
-    times: list[float] = field(default_factory=lambda: [])
-    _known: dict[tuple[int, str], tuple[Obligation, Answer]] = field(default_factory=lambda: {})
+    times: list[float] = field(default_factory=list)
+    _known: dict[tuple[int, str], tuple[Obligation, Answer]] = field(default_factory=dict)
 
     def parts(self, obligation: Obligation, drop: str = "") -> list[Any]:
         """Return the obligation's own terms: assumptions but the dropped one, and the violation."""

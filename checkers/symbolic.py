@@ -36,11 +36,11 @@ class SymbolicDomain(Shapes, Memory, Loops):
     grid: Sequence[Term]
     written: frozenset[str] = frozenset()
     algebra: BitVectors = field(default_factory=BitVectors)
-    accesses: list[Access] = field(default_factory=lambda: [])
-    loops: list[Loop] = field(default_factory=lambda: [])
-    checks: list[tuple[Op, Lanes, Path]] = field(default_factory=lambda: [])
-    memories: dict[str, Any] = field(default_factory=lambda: {})
-    stack: list[Loop] = field(default_factory=lambda: [])
+    accesses: list[Access] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    checks: list[tuple[Op, Lanes, Path]] = field(default_factory=list)
+    memories: dict[str, Any] = field(default_factory=dict)
+    stack: list[Loop] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Make the program ids; an axis of extent 1 is the constant 0."""

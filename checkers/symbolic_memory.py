@@ -28,6 +28,7 @@ class Memory:
     accesses: list[Access]
     memories: dict[str, Any]
     stack: list[Loop]
+    checks: list[tuple[Op, Lanes, Path]]
 
     def memory(self, arg: str, width: int) -> Any:
         """Return the uninterpreted contents of an argument: offset -> bits."""

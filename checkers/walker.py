@@ -289,8 +289,23 @@ def touches_memory(op: Op) -> bool:
 
 
 _SHAPES = frozenset(
-    "tt.get_program_id tt.get_num_programs tt.splat tt.broadcast tt.reshape tt.addptr "
-    "tt.expand_dims tt.trans arith.constant tt.make_range tt.bitcast tt.assert tt.print "
-    "gpu.barrier ttg.barrier tt.grid_dependency_wait "
-    "tt.grid_dependency_launch_dependents".split()
+    {
+        "tt.get_program_id",
+        "tt.get_num_programs",
+        "tt.splat",
+        "tt.broadcast",
+        "tt.reshape",
+        "tt.addptr",
+        "tt.expand_dims",
+        "tt.trans",
+        "arith.constant",
+        "tt.make_range",
+        "tt.bitcast",
+        "tt.assert",
+        "tt.print",
+        "gpu.barrier",
+        "ttg.barrier",
+        "tt.grid_dependency_wait",
+        "tt.grid_dependency_launch_dependents",
+    }
 )

@@ -153,9 +153,12 @@ def candidates(
 def solved(
     problem: Problem, access: Access, idx: Idx, row: Any, offset: Any, target: Any
 ) -> Iterator[Witness]:
-    """Yield witnesses whose lane is solved for from the address: for lanes that store side by side,
-    the lane is the target less the address of lane 0. Several stores of a row (an unrolled loop)
-    have a base each, which no fixed function of the column gives."""
+    """Yield witnesses whose lane is solved for from the address.
+
+    For lanes that store side by side, the lane is the target less the address of lane 0. Several
+    stores of a row (an unrolled loop) have a base each, which no fixed function of the column
+    gives.
+    """
     parts = _parts(problem, access, idx)
     symbols = [p for _, p in parts.pids] + [lane for _, lane, _ in parts.lanes]
     symbols += [loop.index for loop in parts.loops]

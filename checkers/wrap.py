@@ -37,7 +37,7 @@ def wraps(name: str, a: Term, b: Term, w: int) -> Term:
     if name == "arith.muli":
         for x, y in ((a, b), (b, a)):
             if is_const(x):
-                return _times_const(y, x, w, low, high)
+                return _times_const(y, x, w)
     x, y = term(a, w), term(b, w)
     if name == "arith.addi":
         return z3.Or(z3.Not(z3.BVAddNoOverflow(x, y, True)), z3.Not(z3.BVAddNoUnderflow(x, y)))
@@ -58,7 +58,8 @@ def wraps(name: str, a: Term, b: Term, w: int) -> Term:
     return False
 
 
-def _times_const(y: Term, factor: int, w: int, low: int, high: int) -> Term:
+def _times_const(y: Term, factor: int, w: int) -> Term:
+    high = (1 << (w - 1)) - 1
     if factor in (0, 1):
         return False
     if factor < 0:
@@ -83,15 +84,16 @@ def _wraps_const(name: str, a: int, b: int, low: int, high: int) -> bool:
 
 def condition_wraps(value: Lanes, path: Term) -> Iterator[Wrap]:
     """Yield every operation behind a value that control flow depends on, where it is reached."""
-    for node, here, guard in cone(value, (), path):
+    for node, here, guard in cone(value, (), guard=path):
         found = _condition(node, here)
         if found is not False and node.op is not None:
             yield Wrap(node.op, conj(guard, found))
 
 
 def cone_wraps(access: Access, idx: Idx, lanes: Term) -> Iterator[Wrap]:
-    """Yield every operation behind a lane's address (needed when it is active) and mask (needed
-    when its path is taken).
+    """Yield every operation behind a lane's address and mask.
+
+    An address is needed when the lane is active, a mask when its path is taken.
 
     Args:
         access: the load or store.
@@ -105,7 +107,7 @@ def cone_wraps(access: Access, idx: Idx, lanes: Term) -> Iterator[Wrap]:
         roots.append((access.mask, conj(lanes, access.path)))
     seen: set[tuple[Any, ...]] = set()
     for root, needed in roots:
-        for value, here, guard in cone(root, idx, needed):
+        for value, here, guard in cone(root, idx, guard=needed):
             found = _condition(value, here)
             if found is False or value.op is None:
                 continue

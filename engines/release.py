@@ -161,7 +161,7 @@ class ReleaseIndex:
                     link,
                     folder,
                     hashes or None,
-                    lambda link, completed, total: report(completed, total),  # noqa: ARG005  # by name,
+                    lambda link, completed, total: report(completed, total),  # by name
                 )
             except httpx2.HTTPError as broken:
                 fault = broken

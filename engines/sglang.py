@@ -93,6 +93,7 @@ _WIDTH_0: Final = (
     Row(512, 0, "u8", "u8", use="fp8 latent rows, passed as bytes, rope of width 0"),
     Row(528, 0, "u8", "u8", use="packed rows: 512 fp8, 4 f32 scales, rope of width 0"),
 )
+_BARE_ROW: Final = _WIDTH_0[:1]
 _NO_ROPE: Final = (
     *_WIDTH_0,
     Row(512, None, "bf16", "bf16", use="bf16 latent rows, no rope tensor"),
@@ -197,7 +198,7 @@ def _until_19(
         _latent(_ROW, module, args, Axes(_ROPE, _SLOTS, _WHOLE_READ, platforms), (bulk,), note),
         _latent(_BARE, module, args, Axes(_WIDTH_0, _SLOTS, _WHOLE_READ, platforms), (bulk,), note),
         _latent(_SHARDED, module, args, Axes(_ROPE_SHARDED, _SLOTS, _RANKS, platforms), (), note),
-        _latent(_BARE_SHARDED, module, args, Axes(_WIDTH_0[:1], _SLOTS, _RANKS, platforms), (), note),
+        _latent(_BARE_SHARDED, module, args, Axes(_BARE_ROW, _SLOTS, _RANKS, platforms), (), note),
         _quant(module, args, platforms, note),
         _scale(module, args, f"{_SCALE_NOTE} {note}".strip()),
     )

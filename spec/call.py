@@ -74,14 +74,14 @@ class CallRecipe:
     @staticmethod
     def from_json(data: list[dict[str, Any]]) -> CallRecipe:
         """Rebuild a recipe from `to_json`'s form. Raises KeyError on an unknown kind."""
-        kinds: dict[str, type[TensorArg] | type[ScalarArg] | type[DTypeArg]] = {
+        kinds: dict[str, type[TensorArg | ScalarArg | DTypeArg]] = {
             "TensorArg": TensorArg,
             "ScalarArg": ScalarArg,
             "DTypeArg": DTypeArg,
         }
         args: list[Arg] = []
         for item in data:
-            fields = {
+            fields: dict[str, Any] = {
                 key: tuple(cast(list[int], value)) if isinstance(value, list) else value
                 for key, value in item.items()
                 if key != "kind"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -183,7 +184,8 @@ class Instance:
     def world_rank(self) -> tuple[int, int]:
         """World size and rank."""
         world, rank = self.dims["WORLD"], self.dims["RANK"]
-        assert isinstance(world, int) and isinstance(rank, int)
+        assert isinstance(world, int)
+        assert isinstance(rank, int)
         return world, rank
 
     @property
@@ -209,7 +211,7 @@ class Instance:
         conditions: list[tuple[Expr, Expr, str]] = []
         for cache in self.contract.caches():
             mine = [segment for segment in self.contract.segments if segment.into == cache]
-            for segment, following in zip(mine, mine[1:], strict=False):
+            for segment, following in itertools.pairwise(mine):
                 conditions.append(
                     (
                         place_offset(segment, 0, segment.width),

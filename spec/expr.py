@@ -15,8 +15,11 @@ _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 
 
 class Arithmetic(Protocol):
-    """What a domain must offer to evaluate an expression. `//` and `%` are only ever asked of
-    non-negative dividends and positive divisors, where every convention agrees."""
+    """What a domain must offer to evaluate an expression.
+
+    `//` and `%` are only ever asked of non-negative dividends and positive divisors, where every
+    convention agrees.
+    """
 
     def const(self, value: int) -> Any:
         """Return the domain's constant."""

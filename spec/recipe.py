@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .call import Arg, CallRecipe, DTypeArg, ScalarArg, TensorArg
+from .call import Arg, CallRecipe, TensorArg
 from .contract import Instance
 from .rules import Segment
 
@@ -25,7 +25,7 @@ class Binding:
 
     names: Mapping[str, str] = field(default_factory=dict)
     middle: tuple[int, ...] = ()
-    extra: tuple[ScalarArg | DTypeArg, ...] = ()
+    extra: tuple[Arg, ...] = ()
     passed: Mapping[str, str] = field(default_factory=dict)
 
     def keyword(self, arg: str) -> str:
@@ -40,7 +40,7 @@ class Binding:
         return keyword
 
 
-def place_stride(instance: Instance, segment: Segment, env: Mapping[str, int]) -> int:
+def place_stride(segment: Segment, env: Mapping[str, int]) -> int:
     """Return the elements from one place to the next in a segment's cache."""
     at = segment.at
     first = at.evaluate({**env, "place": 0, "col": 0})
@@ -84,7 +84,7 @@ def recipe(
         env[name] = dims[name] if dims and name in dims else int(value)  # type: ignore[arg-type]
     args: dict[str, Arg] = {}
     for segment in instance.contract.segments:
-        stride = place_stride(instance, segment, env)
+        stride = place_stride(segment, env)
         width = row_width(instance, segment.into, env)
         keyword = binding.keyword(segment.into)
         args[keyword] = _tensor(instance, binding, segment.into, pool, width, stride)

@@ -137,8 +137,10 @@ class Whole:
 
 @dataclass(frozen=True)
 class Interleaved:
-    """Context-parallel sharding, interleaved by token: rank `slot % WORLD` stores the slot, at
-    place `slot // WORLD` of its own pool."""
+    """Context-parallel sharding, interleaved by token.
+
+    Rank `slot % WORLD` stores the slot, at place `slot // WORLD` of its own pool.
+    """
 
     place: Expr = SLOT // WORLD
     owned: Compare | None = Compare("==", SLOT % WORLD, RANK)

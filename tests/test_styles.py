@@ -100,8 +100,10 @@ def test_a_fault_is_refuted_and_shown(
     options: dict[str, object],
     expected: set[str],
 ) -> None:
-    """The fault's invariants are refuted, no others, and every counterexample that can be run
-    shows on the evaluator."""
+    """The fault's invariants are refuted, no others.
+
+    Every counterexample that can be run shows on the evaluator.
+    """
     found = results(checker, name, contract, **options)
     assert (broken(found), undecided(found)) == (expected, set()), [
         (r.invariant, r.verdict, r.detail, r.case) for r in found
