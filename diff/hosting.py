@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import torch
@@ -129,8 +129,6 @@ class HostRunner(CallableRunner):
             return "the engine would need its process group to know its rank"
         engine, _, wanted = prepared.job.target.partition("==")
         try:
-            from importlib.metadata import PackageNotFoundError, version
-
             installed = version(engine)
         except PackageNotFoundError:
             return f"{engine} is not installed beside kvproof"
