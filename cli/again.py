@@ -26,8 +26,11 @@ def again(
 
     Args:
         trial: the trial.
-        target, writer, label: the job, as the finding names it.
-        contract, bind: as for `kvproof check`, for a file of the user's.
+        target: the job's target, as for `kvproof check`.
+        writer: the job's writer.
+        label: the job's configuration.
+        contract: as for `kvproof check`, for a file of the user's.
+        bind: likewise.
         device: "cpu" or "cuda".
 
     Returns 1 when a runner shows a fault, 0 when all that ran agree with the contract.

@@ -14,7 +14,8 @@ from .api import Outcome, Prepared, Trial
 from .arena import Arena
 from .form import Form
 from .runner import InterpreterRunner
-from .script_parts import BODY, CAST, COPY, HEAD, NO_STUBS, STUBS
+from .script_parts import BODY, CAST, COPY, HEAD
+from .script_stubs import NO_STUBS, STUBS
 
 #: Bytes of memory that a script uses at most: it compares byte by byte in Python.
 MOST_BYTES = 1 << 28
@@ -165,8 +166,8 @@ def _contract(form: Form) -> str:
     lines = [f"{name} = {value}" for name, value in form.dims.items()]
     lines.append("SEGMENTS = (  # name, source, cache, width, place -> offset, row -> offset")
     for segment in contract.segments:
-        at = f"lambda place, col: {str(segment.at)}"
-        begin = f"lambda row, col: {str(segment.begin)}"
+        at = f"lambda place, col: {segment.at!s}"
+        begin = f"lambda row, col: {segment.begin!s}"
         width = form.widths[segment.name]
         lines.append(
             f"    ({segment.name!r}, {segment.source!r}, {segment.into!r}, {width}, {at}, {begin}),"
@@ -185,7 +186,7 @@ def _contract(form: Form) -> str:
         "",
         "",
         "def place_of(slot):",
-        f"    return {str(contract.owner.place)}",
+        f"    return {contract.owner.place!s}",
         "",
         "",
         "def dropped(slot, place):",
