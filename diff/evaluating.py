@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,11 +93,25 @@ class EvaluatorRunner:
                 return False
         return all(_same_stores(arena, arg, *made.sparse[arg]) for arg in arena.sparse)
 
-    def evaluate(self, prepared: Prepared, arena: Arena, *, record: bool) -> Evaluated:
-        """Run all launches over a copy of the arena's storages."""
+    def step(
+        self, prepared: Prepared, arena: Arena, storages: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        """Run one call from these bytes; return the bytes after it. No cache may be sparse."""
+        return self.evaluate(prepared, arena, record=False, start=storages).storages
+
+    def evaluate(
+        self,
+        prepared: Prepared,
+        arena: Arena,
+        *,
+        record: bool,
+        start: Mapping[str, Array] | None = None,
+    ) -> Evaluated:
+        """Run all launches over a copy of the arena's storages, or of those given."""
         case = arena.trial.case
         env = {**arena.form.dims, "ROWS": case.rows, "POOL": case.pool}
-        made = Evaluated({name: data.copy() for name, data in arena.before.items()})
+        begin = arena.before if start is None else start
+        made = Evaluated({name: data.copy() for name, data in begin.items()})
         buffers = {name: torch.from_numpy(data) for name, data in made.storages.items()}
         chunks: dict[str, list[tuple[Array, Array]]] = {arg: [] for arg in arena.sparse}
         conflicts = record or self.conflicts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -16,7 +16,7 @@ from ..spec.job import Job
 from .api import Outcome, Prepared, Trial, Writer
 from .arena import Arena
 from .classify import classify
-from .form import form_of
+from .form import Array, form_of
 from .memory import DeviceMemory
 
 #: Bytes of caches that a callable is given at most, by device type.
@@ -59,6 +59,16 @@ class CallableRunner:
         """Return the function, and the block inside which it is called."""
         assert self._function is not None
         return self._function, nullcontext()
+
+    def step(
+        self, prepared: Prepared, arena: Arena, storages: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        """Call the function once from these bytes; return the bytes after it."""
+        memory = DeviceMemory(arena, self.device, storages)
+        function, block = self.called(prepared.job)
+        with block:
+            function(**memory.arguments())
+        return dict(memory.read().storages)
 
     def run(self, prepared: Prepared, trial: Trial) -> Outcome:
         """Call the function over the trial's memory and compare every byte."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from ..checkers.tensors import torch_dtype
 from ..spec.call import DTypeArg, ScalarArg, TensorArg
 from .arena import Arena, Region
 from .classify import Memory
+from .form import Array
 
 
 class DeviceMemory:
@@ -18,13 +20,19 @@ class DeviceMemory:
     Args:
         arena: without sparse caches.
         device: "cpu", "cuda" or a torch device.
+        start: bytes to begin with; the arena's own when None.
     """
 
-    def __init__(self, arena: Arena, device: str | torch.device = "cpu") -> None:
+    def __init__(
+        self,
+        arena: Arena,
+        device: str | torch.device = "cpu",
+        start: Mapping[str, Array] | None = None,
+    ) -> None:
         self.arena, self.device = arena, torch.device(device)
         self.storages = {
             name: torch.from_numpy(data.copy()).to(self.device)
-            for name, data in arena.before.items()
+            for name, data in (arena.before if start is None else start).items()
         }
 
     def arguments(self) -> dict[str, Any]:
