@@ -54,10 +54,10 @@ def _taken_over(console: Console, summary: Summary) -> None:
 
 def _groups(found: Sequence[Finding]) -> list[list[Finding]]:
     """Return the findings that show, those of one writer, invariant and line together."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in found:
         if finding.shows:
-            key = (finding.writer, finding.invariant, finding.line)
+            key = (finding.writer, *finding.key)
             groups.setdefault(key, []).append(finding)
     return sorted(groups.values(), key=lambda group: group[0].writer)
 
@@ -66,7 +66,10 @@ def _finding(console: Console, jobs: Sequence[Job], group: list[Finding]) -> Non
     first = min(group, key=lambda finding: (finding.trial.case.rows, finding.id))
     known = INVARIANTS.get(first.invariant)
     line = sign(console, Verdict.REFUTED)
-    line.append(f" {known.id} {known.title}" if known else f" {first.invariant}", style="bold")
+    kind = f" of {first.value}" if first.value else ""
+    line.append(
+        f" {known.id} {known.title}{kind}" if known else f" {first.invariant}", style="bold"
+    )
     line.append(f": {known.broken}" if known else ": the function raises on a legal call")
     gap = width(console) - line.cell_len - len(first.writer)
     if gap >= 2:
@@ -82,6 +85,8 @@ def _finding(console: Console, jobs: Sequence[Job], group: list[Finding]) -> Non
     for mismatch in first.outcome.mismatches[:1]:
         labelled(console, "seen", mismatch.text)
     for other in first.others:
+        if other.runner == "reference":
+            continue  # it stands for the contract, not for the writer
         said = other.mismatches[0].text if other.mismatches else other.reason
         labelled(console, other.runner, f"{other.status}: {said}" if said else other.status)
     labelled(console, "at", first.label)

@@ -183,7 +183,7 @@ class Campaign:
     ) -> Order:
         muted = frozenset(self.ledger.keys(job.writer, job.label))
         mine = [item for item in findings(self.store) if item.writer == job.writer]
-        known = {(item.invariant, item.line): item.trial for item in mine}
+        known = {item.key: item.trial for item in mine}
         digest = hashlib.sha256(f"{job.writer}\0{job.label}".encode()).hexdigest()[:16]
         return Order(
             job=job,
@@ -198,7 +198,7 @@ class Campaign:
             known=tuple((key, trial) for key, trial in known.items() if key not in muted),
             pending=self.ledger.pending(job),
             rechecks=tuple(
-                (item.id, (item.invariant, item.line), item.trial)
+                (item.id, item.key, item.trial)
                 for item in mine
                 if first and item.label == job.label
             ),

@@ -15,8 +15,8 @@ from .values import misplaced
 
 #: From a store that must not be to bits that must be others.
 GRAVITY = ("W6", "W12", "W7", "W4", "W13", "W1", "W8", "W9", "W10", "W2")
-#: Address wraps that are recognised, in elements and in bytes.
-_WRAPS = (1 << 32, -(1 << 32), 1 << 31, -(1 << 31))
+#: An address wrap, in elements or in bytes.
+_WRAP = 1 << 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,14 +137,21 @@ class _Cache:
         for k, offset in enumerate(offsets.tolist()):
             if offset in kept:
                 (missing if stored[k] == before[k] else wrong).append(k)
-            elif offset in dropped:
-                groups.setdefault(dropped[offset][0], []).append(k)
             else:
                 extra.append(k)
-        lost = {int(offsets[k]) for k in missing}
+        bits = {int(offsets[k]): int(wanted[k]) for k in missing}
+        lost = {
+            unit: {offset % unit: offset for offset in bits}
+            for unit in (_WRAP, _WRAP // (self.bits // 8))
+        }
         for k in extra:
-            meant = self._wrapped(int(offsets[k]), lost)
-            groups.setdefault("W1" if meant is None else "W4", []).append(k)
+            offset = int(offsets[k])
+            meant, name = self._wrapped(offset, lost), "W1"
+            if offset in dropped:
+                name, _ = dropped[offset]
+                # A wrap may end in a skipped slot; the bits tell whose they are.
+                meant = None if meant is None or bits[meant] != int(stored[k]) else meant
+            groups.setdefault(name if meant is None else "W4", []).append(k)
         if wrong:
             for k in wrong:
                 poison = int.from_bytes(bytes([POISON]) * (self.bits // 8), "little")
@@ -198,7 +205,9 @@ class _Cache:
             place = np.asarray(owner.place.evaluate(env))
             for offset, element in self._elements(np.zeros(1, np.int64), place).items():
                 found[offset] = ("W7", replace(element, row=self.arena.trial.case.rows))
-        # A writer that ignores the sharding aims at the slot's own number.
+        # A writer that ignores the sharding aims at the slot's own number, with all rows.
+        for offset, element in self._elements(rows.keep, rows.slots).items():
+            found[offset] = ("W1", element)
         for places in (rows.slots, rows.places):
             for which, name in ((~rows.mine, "W12"), (~rows.legal, "W1"), (rows.skip, "W6")):
                 chosen = which.nonzero()[0]
@@ -206,12 +215,11 @@ class _Cache:
                     found[offset] = (name, element)
         return found
 
-    def _wrapped(self, offset: int, lost: set[int]) -> int | None:
-        size = self.bits // 8
-        for wrap in _WRAPS:
-            for step in (wrap, wrap // size):
-                if offset + step in lost:
-                    return offset + step
+    def _wrapped(self, offset: int, lost: dict[int, dict[int, int]]) -> int | None:
+        """Return the missing element that lies a whole number of wraps away from an offset."""
+        for unit, missing in lost.items():
+            if offset % unit in missing:
+                return missing[offset % unit]
         return None
 
     def _mismatch(
@@ -222,7 +230,7 @@ class _Cache:
         stored: Array,
         wanted: Array,
         known: dict[int, _Element],
-        lost: set[int],
+        lost: dict[int, dict[int, int]],
     ) -> Mismatch:
         first = min(ks, key=lambda k: int(offsets[k]))
         offset = int(offsets[first])

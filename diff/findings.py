@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .api import Outcome, Trial
+from .journal import Key
 from .store import Store, told
 
 #: Folder of the scripts, inside the campaign's.
@@ -25,6 +26,7 @@ class Finding:
     Args:
         id: its number.
         writer, invariant, line: whose it is, what is broken, and the kernel line that does it.
+        value: for W10 the kind of value that is encoded wrongly, else "".
         label: the configuration that it was first found in; `labels` are all it was seen in.
         trial: the shrunk trial.
         outcome: what the first runner made of it; `others` what further runners did.
@@ -37,6 +39,7 @@ class Finding:
     writer: str
     invariant: str
     line: str
+    value: str
     label: str
     labels: tuple[str, ...]
     trial: Trial
@@ -45,6 +48,11 @@ class Finding:
     repr: str
     script: Path
     shows: bool
+
+    @property
+    def key(self) -> Key:
+        """What tells it from other findings before shrinking."""
+        return self.invariant, self.line, self.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +86,8 @@ def findings(store: Store) -> list[Finding]:
     for number, label in store.rows("SELECT finding, label FROM sightings ORDER BY rowid"):
         labels.setdefault(number, []).append(label)
     found: list[Finding] = []
-    for number, writer, invariant, line, label, text, shows in store.rows(
-        "SELECT id, writer, invariant, line, label, data, shows FROM findings ORDER BY id"
+    for number, writer, invariant, line, value, label, text, shows in store.rows(
+        "SELECT id, writer, invariant, line, value, label, data, shows FROM findings ORDER BY id"
     ):
         data: dict[str, Any] = json.loads(text)
         found.append(
@@ -88,6 +96,7 @@ def findings(store: Store) -> list[Finding]:
                 writer=writer,
                 invariant=invariant,
                 line=line,
+                value=value,
                 label=label,
                 labels=tuple(labels.get(number, ())),
                 trial=Trial.from_json(data["trial"]),

@@ -18,7 +18,8 @@ from ..spec.errors import KvproofError
 from .api import Trial
 from .store import disk_error
 
-Key = tuple[str, str]
+#: What tells one fault from another before shrinking: invariant, kernel line, kind of value.
+Key = tuple[str, str, str]
 
 
 class Journal:
@@ -74,7 +75,7 @@ class Entry:
         trial: the trial.
         pending: its number among the pending ones, 0 for none.
         ended: whether it came to an end.
-        keys: (invariant, kernel line) of new findings that it shows.
+        keys: new findings that it shows.
     """
 
     trial: Trial
@@ -112,7 +113,7 @@ def _parsed(lines: list[bytes]) -> tuple[dict[str, Any], list[Entry]]:
             heading = json.loads(line)
         elif line.startswith(b"="):
             last = entries[-1]
-            keys = tuple((str(a), str(b)) for a, b in json.loads(line[1:] or b"[]"))
+            keys = tuple((str(a), str(b), str(c)) for a, b, c in json.loads(line[1:] or b"[]"))
             entries[-1] = Entry(last.trial, last.pending, True, keys)
         else:
             pending, data = json.loads(line)

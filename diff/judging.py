@@ -5,28 +5,50 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .api import Outcome, Trial
+from ..spec.dtypes import dtype
+from ..spec.job import Job
+from .api import Mismatch, Outcome, Trial
 from .journal import Key
 
 #: "Invariant" of a finding in which the host function raised an exception on a legal call.
 RAISED = "raised"
 
 
-def keys(outcome: Outcome) -> list[Key]:
-    """Return (invariant, kernel line) of the gravest fault of the writer that an outcome shows.
+def keys(job: Job, outcome: Outcome) -> list[Key]:
+    """Return (invariant, kernel line, kind of value) of the gravest fault that an outcome shows.
 
     Lesser ones of the same trial are mostly its consequences (a row stored at a wrong place is
     missing at the right one); where they are not, another trial shows them alone. For an exception
-    it is ("raised", the exception in one line). Empty when there is none.
+    it is ("raised", the exception in one line, ""). Empty when there is none.
     """
     if outcome.status == "differs":
-        return [outcome.key]
-    return [(RAISED, outcome.reason)] if outcome.status == "raised" else []
+        return [(*outcome.key, _value(job, outcome.mismatches[0]))]
+    return [(RAISED, outcome.reason, "")] if outcome.status == "raised" else []
+
+
+def _value(job: Job, mismatch: Mismatch) -> str:
+    """Return the kind of value that is encoded wrongly; empty for other invariants.
+
+    What a writer does to NaN and what it does to -0.0 are two faults, even on one line.
+    """
+    if mismatch.invariant != "W10" or mismatch.expected is None:
+        return ""
+    fmt, bits = dtype(job.instance.dtypes[mismatch.tensor]), mismatch.expected
+    if fmt.kind != "float":
+        return ""
+    if fmt.is_nan(bits):
+        return "NaN"
+    magnitude = bits & ((1 << (fmt.bits - 1)) - 1)
+    if not magnitude:
+        return "-0.0" if bits else "0.0"
+    if magnitude > fmt.largest:
+        return "infinity"
+    return "number" if magnitude >> fmt.mantissa else "subnormal"
 
 
 def only(outcome: Outcome, key: Key) -> Outcome:
     """Return the outcome with the mismatches of one fault alone."""
-    mine = tuple(m for m in outcome.mismatches if (m.invariant, m.line) == key)
+    mine = tuple(m for m in outcome.mismatches if (m.invariant, m.line) == key[:2])
     return replace(outcome, mismatches=mine)
 
 

@@ -167,11 +167,10 @@ class Ledger:
             "script": found.script,
         }
         self.store.change(
-            "INSERT INTO findings(writer, invariant, line, shape, label, data) "
-            "VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET shows=1",
+            "INSERT INTO findings(writer, invariant, line, value, shape, label, data) "
+            "VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET shows=1",
             job.writer,
-            found.invariant,
-            found.line,
+            *found.key,
             shape(found.trial),
             job.label,
             json.dumps(data),
@@ -181,7 +180,7 @@ class Ledger:
     def _sight(self, job: Job, key: Key, trial: Trial) -> None:
         self.store.change(
             "INSERT OR IGNORE INTO sightings SELECT id, ? FROM findings "
-            "WHERE writer=? AND invariant=? AND line=? AND shape=?",
+            "WHERE writer=? AND invariant=? AND line=? AND value=? AND shape=?",
             job.label,
             job.writer,
             *key,
@@ -189,7 +188,7 @@ class Ledger:
         )
 
     def _unknown(self, heading: Mapping[str, str], keys: Iterable[Key]) -> bool:
-        known = {(a, b) for a, b in self.keys(heading["writer"], heading["label"])}
+        known = set(self.keys(heading["writer"], heading["label"]))
         return any(key not in known for key in keys)
 
     def _add_pending(
@@ -234,12 +233,12 @@ class Ledger:
     def keys(self, writer: str, label: str) -> list[Key]:
         """Return the findings that a job is known to have."""
         rows = self.store.rows(
-            "SELECT DISTINCT invariant, line FROM findings JOIN sightings ON finding = id "
+            "SELECT DISTINCT invariant, line, value FROM findings JOIN sightings ON finding = id "
             "WHERE writer=? AND sightings.label=?",
             writer,
             label,
         )
-        return [(str(a), str(b)) for a, b in rows]
+        return [(str(a), str(b), str(c)) for a, b, c in rows]
 
     def pending(self, job: Job, most: int = 50) -> tuple[tuple[int, Trial], ...]:
         """Return trials of a job that a killed process left behind."""

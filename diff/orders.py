@@ -53,7 +53,7 @@ class Found:
     """A fault of the writer, with its smallest trial.
 
     Args:
-        invariant, line: what is broken, and the kernel line that does it.
+        key: what is broken, the kernel line that does it, and for W10 the kind of value.
         trial: the shrunk trial.
         outcome: what the first runner made of it.
         repr: one line of Python that shows it.
@@ -61,18 +61,12 @@ class Found:
         others: what further runners made of it.
     """
 
-    invariant: str
-    line: str
+    key: Key
     trial: Trial
     outcome: Outcome
     repr: str
     script: str
     others: tuple[Outcome, ...] = ()
-
-    @property
-    def key(self) -> Key:
-        """Invariant and kernel line."""
-        return self.invariant, self.line
 
 
 @dataclass(kw_only=True)

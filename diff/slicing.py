@@ -20,6 +20,7 @@ from .journal import Journal, Key
 from .judging import keys, only, simplicity, told
 from .orders import Found, Order, Report
 from .prepare import Preparer
+from .probing import probes, simpler
 from .script import one_line, stand_alone
 
 #: Share of a slice's time that the runners after the first may take.
@@ -71,6 +72,8 @@ class Slice:
         report = self.report
         try:
             left_behind = self._run_old()
+            if self.order.number == 0:
+                self._probe()
             while not self._over():
                 self._search()
                 if not self._note():
@@ -93,7 +96,9 @@ class Slice:
         """Run what is known or was left behind; return new faults that pending trials show."""
         for number, key, trial in self.order.rechecks:
             outcome = self._run(trial)
-            self.report.rechecked[number] = outcome is not None and key in keys(outcome)
+            self.report.rechecked[number] = outcome is not None and key in keys(
+                self.order.job, outcome
+            )
         for key, trial in self.order.known:
             self._try_known(key, trial)
         self._best.clear()
@@ -114,9 +119,17 @@ class Slice:
             raise
         except Exception:  # noqa: BLE001 - at other dimensions a trial may make no sense at all
             return
-        if outcome is not None and key in keys(outcome):
+        if outcome is not None and key in keys(self.order.job, outcome):
             self._muted.add(key)
             self.report.sightings.append((key, trial))
+
+    def _probe(self) -> None:
+        """Run what a person would try first."""
+        for trial in probes(self.order.job):
+            if self._over():
+                break
+            self._run(trial)
+        self._note()
 
     def _over(self) -> bool:
         return time.monotonic() >= self._until or self.report.cases >= self.order.most
@@ -153,7 +166,7 @@ class Slice:
                 raise Over from why
             if outcome is None:
                 reject()
-            for key in keys(outcome):
+            for key in keys(self.order.job, outcome):
                 if key not in self._muted:
                     raise self._fault(key)
 
@@ -194,7 +207,7 @@ class Slice:
                 self._journal.end()
                 return None
             outcome = ask(self._first, prepared, trial)
-        new = [key for key in keys(outcome) if key not in self._muted]
+        new = [key for key in keys(self.order.job, outcome) if key not in self._muted]
         for key in new:
             best = self._best.get(key)
             if best is None or simplicity(trial) < simplicity(best[0]):
@@ -227,12 +240,31 @@ class Slice:
             if other.status == "skipped":
                 continue
             self.report.coverage["runner", runner.name] += 1
-            if outcome.status in ("agrees", "differs") and other.status != outcome.status:
+            # Where the first runner shows a known fault, another may stumble over it in its own
+            # way. The reference is no writer: it tells whether the expected bytes are right.
+            against = runner.name == "reference" or outcome.status == "agrees"
+            if against and other.status != "agrees":
                 said = f"{runner.name} {told(other)}; {self._first.name} {told(outcome)}"
                 self.report.undecided.append((trial, said))
 
+    def _simplify(self) -> None:
+        """Make the trial of each new fault as simple as a few moves make it."""
+        until = time.monotonic() + self.order.shrink
+        done: set[Key] = set()
+        while left := [key for key in self._best if key not in done]:
+            key = left[0]
+            before, _ = self._best[key]
+            for candidate in simpler(self.order.job, before):
+                if simplicity(candidate) < simplicity(before):
+                    self._run(candidate)
+                if self._best[key][0] is not before or time.monotonic() >= until:
+                    break
+            if self._best[key][0] is before:
+                done.add(key)
+
     def _note(self) -> bool:
         """Report the new faults and mute them from now on; tell whether there were any."""
+        self._simplify()
         found = list(self._best.items())
         for key, (trial, outcome) in found:
             self._journal.begin(trial)
@@ -245,8 +277,7 @@ class Slice:
             mine = only(outcome, key)
             self.report.findings.append(
                 Found(
-                    invariant=key[0],
-                    line=key[1],
+                    key=key,
                     trial=trial,
                     outcome=mine,
                     repr=one_line(prepared.job, trial),

@@ -34,8 +34,9 @@ CREATE TABLE jobs(writer TEXT, label TEXT, cases INTEGER NOT NULL DEFAULT 0,
 CREATE TABLE coverage(kind TEXT, writer TEXT, name TEXT, count INTEGER NOT NULL,
     PRIMARY KEY(kind, writer, name));
 CREATE TABLE findings(id INTEGER PRIMARY KEY, writer TEXT NOT NULL, invariant TEXT NOT NULL,
-    line TEXT NOT NULL, shape TEXT NOT NULL, label TEXT NOT NULL, data TEXT NOT NULL,
-    shows INTEGER NOT NULL DEFAULT 1, UNIQUE(writer, invariant, line, shape));
+    line TEXT NOT NULL, value TEXT NOT NULL, shape TEXT NOT NULL, label TEXT NOT NULL,
+    data TEXT NOT NULL,
+    shows INTEGER NOT NULL DEFAULT 1, UNIQUE(writer, invariant, line, value, shape));
 CREATE TABLE sightings(finding INTEGER NOT NULL REFERENCES findings(id), label TEXT NOT NULL,
     PRIMARY KEY(finding, label));
 CREATE TABLE outcomes(id INTEGER PRIMARY KEY, writer TEXT NOT NULL, label TEXT NOT NULL,
