@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +12,8 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.errors import HypothesisException
 
 from ..spec.errors import KvproofError
-from .api import Outcome, Prepared, Runner, Trial, skipped
+from .api import Outcome, Prepared, Runner, Trial
+from .asking import alarm, ask
 from .cases import classes, clauses, palette, trials
 from .journal import Journal, Key
 from .judging import keys, only, simplicity, told
@@ -289,20 +288,3 @@ class Slice:
         self._best.clear()
         self._until = self._begun + self.order.seconds
         return bool(found)
-
-
-def ask(runner: Runner, prepared: Prepared, trial: Trial) -> Outcome:
-    """Run a trial, or return why the runner must not be asked."""
-    why = runner.can_run(prepared, trial)
-    return skipped(runner.name, why) if why else runner.run(prepared, trial)
-
-
-@contextmanager
-def alarm(seconds: float) -> Generator[None]:
-    """Let the system end this process when the block takes longer, whatever holds it up."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
