@@ -43,3 +43,15 @@ def rope_rows(
         high = tl.load(rope + row * rope_stride + (column - NOPE), mask=right, other=0)
         value = tl.where(left, low, high)
     tl.store(cache + place * row_stride + column, value, mask=inside & mine)
+
+
+def store_rows(kv_buffer, loc, cache_k_nope, cache_k_rope, skip=0):
+    """Store every row but the skipped one, as an engine's host function does."""
+    nope, rope = cache_k_nope.shape[-1], cache_k_rope.shape[-1]
+    block = 128
+    if loc.shape[0]:
+        rope_rows[loc.shape[0], triton.cdiv(nope + rope, block)](
+            kv_buffer, cache_k_nope, cache_k_rope, loc, skip,
+            kv_buffer.stride(0), cache_k_nope.stride(0), cache_k_rope.stride(0),
+            nope, rope, block, 0, 1,
+        )  # fmt: skip
