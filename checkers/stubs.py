@@ -9,6 +9,7 @@ importable without torch: the parent process reads this module too.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -180,6 +181,7 @@ class StubSpace(MetaPathFinder):
         self.roots = frozenset(roots)
         self.real = dict(real or {})
         self.folder = folder
+        self._inside = None if folder is None else os.path.join(folder, "")  # noqa: PTH118
         self.notes: list[str] = []
         self.describe: Callable[[Sequence[object]], str] | None = None
         self._values: dict[str, object] = {}
@@ -222,9 +224,11 @@ class StubSpace(MetaPathFinder):
         return ModuleSpec(fullname, _StubLoader(self), is_package=True)
 
     def _mine(self, name: str, module: ModuleType) -> bool:
+        if self.covers(name):
+            return True
+        # Asked of every loaded module at each entry: text compares fast, paths do not.
         file = getattr(module, "__file__", None)
-        inside = self.folder is not None and file is not None and self.folder in Path(file).parents
-        return self.covers(name) or inside
+        return self._inside is not None and isinstance(file, str) and file.startswith(self._inside)
 
     def __enter__(self) -> StubSpace:
         """Put the stubs in force."""
