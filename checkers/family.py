@@ -49,45 +49,55 @@ class Family:
         return x, y, z
 
 
-def explain(values: Sequence[tuple[Mapping[str, int], int]], symbols: Sequence[str]) -> Expr | None:
+def explain(
+    values: Sequence[tuple[Mapping[str, int], int]],
+    symbols: Sequence[str],
+    blocks: Sequence[int] = (),
+) -> Expr | None:
     """Return the simplest expression that gives every observed value, or None.
 
-    Tried in this order: a constant, a symbol, a sum of two symbols, a multiple of these, these
-    plus a constant, and these divided by a block size, rounded up.
+    Args:
+        values: (symbols, observed value) of each sample.
+        symbols: names that an expression may use.
+        blocks: the launch's own integer constants, tried as divisors before all others.
+
+    Tried in this order, each kind only where none before fits: a constant, a symbol or a sum of
+    two; these divided by one of the blocks, rounded up; a multiple; a shift by a constant; and a
+    division by any common block size.
 
     Raises:
-        KvproofError: two of the plainest expressions agree on all samples, which would leave it
-            to chance which one is proved.
+        KvproofError: two expressions of one kind agree on all samples, which would leave it to
+            chance which one is proved.
     """
-
-    def fits(expr: Expr) -> bool:
-        return all(expr.evaluate(env) == value for env, value in values)
-
     plain: list[Expr] = [Sym(name) for name in symbols]
     plain += [Sym(a) + Sym(b) for a, b in combinations(symbols, 2)]
-    found = [expr for expr in (Const(values[0][1]), *plain) if fits(expr)]
-    if len(found) > 1:
-        raise KvproofError(
-            f"{found[0]} and {found[1]} cannot be told apart by the captured calls",
-            mend="capture calls with more different dimensions",
-        )
-    if found:
-        return found[0]
     env, value = values[0]
-    for expr in plain:
-        base = expr.evaluate(env)
-        if base and value % base == 0 and fits(expr * (value // base)):
-            return expr * (value // base)
-    for expr in plain:
-        if len({expr.evaluate(env) for env, _ in values}) > 1:
-            shifted = expr + (value - expr.evaluate(env))
-            if fits(shifted):
-                return shifted
-    for expr in plain:
-        for block in _BLOCKS:
-            if fits(cdiv(expr, block)):
-                return cdiv(expr, block)
+    kinds: list[list[Expr]] = [
+        [Const(value), *plain],
+        [cdiv(expr, block) for expr in plain for block in blocks if block > 1],
+        [_scaled(expr, env, value) for expr in plain],
+        [expr + (value - expr.evaluate(env)) for expr in plain],
+        [cdiv(expr, block) for expr in plain for block in _BLOCKS],
+    ]
+    for kind in kinds:
+        found = [
+            expr
+            for expr in dict.fromkeys(kind)
+            if all(expr.evaluate(seen) == wanted for seen, wanted in values)
+        ]
+        if len(found) > 1:
+            raise KvproofError(
+                f"{found[0]} and {found[1]} cannot be told apart by the captured calls",
+                mend="capture calls with more different dimensions",
+            )
+        if found:
+            return found[0]
     return None
+
+
+def _scaled(expr: Expr, env: Mapping[str, int], value: int) -> Expr:
+    base = expr.evaluate(env)
+    return expr * (value // base) if base and value % base == 0 else expr
 
 
 def fit(samples: Sequence[Sample], symbols: Sequence[str]) -> Family:
@@ -111,10 +121,15 @@ def fit(samples: Sequence[Sample], symbols: Sequence[str]) -> Family:
                 where=where,
                 mend="pass the row count as a runtime argument (do_not_specialize) to prove it",
             )
+    blocks = [
+        arg.value
+        for arg in first.args
+        if arg.kind == "constexpr" and isinstance(arg.value, int) and arg.value is not True
+    ]
     grid: list[Expr] = []
     for axis in range(3):
         seen = [(sample.env, sample.launch.grid[axis]) for sample in samples]
-        expr = explain(seen, symbols)
+        expr = explain(seen, symbols, blocks)
         if expr is None:
             raise KvproofError(
                 f"grid axis {axis} is {[value for _, value in seen]} at row counts {counts}, "
@@ -137,7 +152,7 @@ def fit(samples: Sequence[Sample], symbols: Sequence[str]) -> Family:
             for sample, value in zip(samples, raw, strict=True)
             if isinstance(value, int)
         ]
-        expr = explain(numbers, symbols) if len(numbers) == len(raw) else None
+        expr = explain(numbers, symbols, blocks) if len(numbers) == len(raw) else None
         if expr is None:
             raise KvproofError(
                 f"argument {arg.name} is {raw} at row counts {counts}, which no known expression "

@@ -169,7 +169,14 @@ def decode(
         bits = int(model.eval(element, model_completion=True).as_long())
         payload[source, row, column] = bits
     case = Case(dims=case.dims, pool=case.pool, slots=case.slots, payload=payload)
+    if column is not None and not _is_column(problem, column, dims):
+        column = None  # the store lies outside every segment of the row's own place
     return Counterexample(case, row, slot, column, {**dims, "ROWS": rows, "POOL": pool})
+
+
+def _is_column(problem: Problem, column: int, dims: Mapping[str, int]) -> bool:
+    widths = [s.width.evaluate(dims) for s in problem.instance.contract.segments]
+    return 0 <= column < sum(widths)
 
 
 def _fill(problem: Problem, case: Case, row: int | None) -> Case:

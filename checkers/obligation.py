@@ -26,7 +26,7 @@ class Obligation:
         given: the caller's promises that it uses, key -> term.
         assuming: further assumptions and approximations, in words -> term (True for none).
         row, slot, column: where a model puts the counterexample, as terms.
-        integers: two copies of the kernel are compared: the solver is asked over integers first.
+        integers: products are compared: the solver is asked over integers first.
         payload: (source argument, row term, column term, bits term) that shows a value fault.
     """
 

@@ -218,7 +218,8 @@ class Problem:
         rows = self.slot_loads(access.pointer, idx)
         if not rows and access.mask is not None:
             rows = self.slot_loads(access.mask, idx)
-        row = rows[0] if rows else None
+        # A row's slot stands at row * stride: the row is found again by dividing.
+        row = ARITHMETIC.binary("//", rows[0], self.slot_stride) if rows else None
         slot = None if row is None else self.slot(row)
         active = conj(access.active(idx), *self.lane_bounds(access, idx))
         return Hit(access, idx, active, arg, offset, row, slot)

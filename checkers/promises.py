@@ -105,6 +105,7 @@ def claims(problem: Problem, hit: Hit) -> Iterator[Obligation]:
             invariant="W6",
             op=hit.access.op,
             statement=claim.sentence,
+            integers=True,
             violation=conj(hit.active, stored),
             given=slot_givens(problem, [row]),
             row=row,

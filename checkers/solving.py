@@ -65,7 +65,7 @@ class Solving:
             return known[1]
         bounds = [term(made, 1) for made in (*problem.bounds, *more) if made is not True]
         asked = [*bounds, *self.parts(obligation, drop)]
-        answer = self._over_integers(asked) if obligation.integers else None
+        answer = self._over_integers(asked) if obligation.integers and not drop else None
         answer = answer or self.solve(asked)
         if not more:
             self._known[id(obligation), drop] = (obligation, answer)
