@@ -39,6 +39,11 @@ def is_nan(bits: Any, fmt: str) -> Any:
     return z3.UGT(bits & z3.BitVecVal((1 << (w - 1)) - 1, w), z3.BitVecVal(infinity, w))
 
 
+def _is_signalling(bits: Any, fmt: str) -> Any:
+    quiet = 1 << (_SORTS[fmt][1] - 2)
+    return z3.And(is_nan(bits, fmt), bits & z3.BitVecVal(quiet, bits.size()) == 0)
+
+
 def _bits(name: str, value: Any, operands: tuple[Any, ...], fmt: str) -> Any:
     """Return the bits of a float term; a NaN becomes some quiet NaN of that operation."""
     exponent, significand = _SORTS[fmt]
@@ -71,7 +76,12 @@ def binary(op: str, a: Any, b: Any, fmt: str) -> Any:
         if op.endswith("numf"):
             only = z3.If(z3.fpIsNaN(x), b, a)
             either = z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y))
-            return z3.If(z3.And(z3.fpIsNaN(x), z3.fpIsNaN(y)), nan, z3.If(either, only, plain))
+            # Hardware lets a number win over any NaN, the compiler's folding only over a quiet one.
+            loses = z3.Function(f"signalling {op} {fmt}", a.sort(), b.sort(), z3.BoolSort())(a, b)
+            signalling = z3.Or(_is_signalling(a, fmt), _is_signalling(b, fmt))
+            both = z3.And(z3.fpIsNaN(x), z3.fpIsNaN(y))
+            lost = z3.Or(both, z3.And(signalling, loses))
+            return z3.If(lost, nan, z3.If(either, only, plain))
         return z3.If(z3.Or(z3.fpIsNaN(x), z3.fpIsNaN(y)), nan, plain)
     return None
 

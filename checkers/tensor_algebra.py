@@ -116,17 +116,19 @@ class TensorAlgebra:
         if not isinstance(elem, FloatType):
             if short != "absi":
                 raise TypeError(f"{name}: the result is no float")
-            return self.select(
-                self.compare("slt", args[0], 0, op.result_types[0].width()),
-                self.sub(0, args[0], op.result_types[0].width()),
-                args[0],
-                op.result_types[0].width(),
-            )
+            return self._magnitude(args[0], op.result_types[0].width())
         function = _FUNCTIONS.get(short)
         if function is None:
             raise TypeError(f"no rule for {name}")
         made = function(*(floats.decode(x, elem.name) for x in args))
         return floats.lower(floats.encode(made, elem.name), *args)
+
+
+    def _magnitude(self, a: Value, w: int) -> Value:
+        least = self.compare("eq", a, -(1 << (w - 1)), w)
+        if least is True or (not is_plain(least) and bool(least.any())):
+            self._report(f"the magnitude of the least number of {w} bits", least)
+        return self.select(self.compare("slt", a, 0, w), self.sub(0, a, w), a, w)
 
 
 def _round(x: torch.Tensor) -> torch.Tensor:
@@ -141,6 +143,20 @@ def _fma(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
     return (x.double() * y.double() + z.double()).to(torch.float32)
 
 
+def _flushed(x: torch.Tensor) -> torch.Tensor:
+    """Make f32 subnormals zeros of their sign, as Triton's floor and ceil do on NVIDIA hardware."""
+    if x.dtype != torch.float32:
+        return x
+    return torch.where(x.abs() < 2.0**-126, x * 0, x)
+
+
+def _precise_sqrt(x: torch.Tensor) -> torch.Tensor:
+    """Round correctly, by way of f64: torch's own f32 root is off by one unit here and there."""
+    if x.dtype == torch.float64:
+        raise TypeError("no rule for tt.precise_sqrt of f64")
+    return torch.sqrt(x.double()).to(torch.float32)
+
+
 _FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "exp": torch.exp,
     "exp2": torch.exp2,
@@ -152,11 +168,11 @@ _FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "cos": torch.cos,
     "tanh": torch.tanh,
     "erf": torch.erf,
-    "floor": torch.floor,
-    "ceil": torch.ceil,
+    "floor": lambda x: torch.floor(_flushed(x)),
+    "ceil": lambda x: torch.ceil(_flushed(x)),
     "trunc": torch.trunc,
     "round": _round,
     "fma": _fma,
-    "precise_sqrt": torch.sqrt,
+    "precise_sqrt": _precise_sqrt,
     "precise_divf": torch.div,
 }

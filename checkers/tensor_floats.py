@@ -82,6 +82,17 @@ def _to_bf16(raw: torch.Tensor) -> torch.Tensor:
     return (high + up).to(torch.int16)
 
 
+def _greater(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Return the larger one, +0.0 above -0.0; torch's own choice of zero is the first operand."""
+    zeros = (x == 0) & (y == 0)
+    return torch.where(zeros, x + y, torch.maximum(x, y))
+
+
+def _smaller(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Return the smaller one, -0.0 below +0.0."""
+    return -_greater(-x, -y)
+
+
 def _number_of(
     pick: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
 ) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
@@ -100,10 +111,10 @@ _BINARY: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "mulf": torch.mul,
     "divf": torch.div,
     "remf": torch.fmod,
-    "maxnumf": _number_of(torch.maximum),
-    "minnumf": _number_of(torch.minimum),
-    "maximumf": torch.maximum,
-    "minimumf": torch.minimum,
+    "maxnumf": _number_of(_greater),
+    "minnumf": _number_of(_smaller),
+    "maximumf": _greater,
+    "minimumf": _smaller,
 }
 
 

@@ -143,6 +143,10 @@ def _condition(value: Lanes, idx: Idx) -> Term:
             return False
         kept = z3.SignExt(elem.width - to.width, z3.Extract(to.width - 1, 0, operands[0]))
         return kept != operands[0]
+    if op.name == "math.absi":
+        # The compiler takes the magnitude of the most negative number for undefined.
+        least = -(1 << (elem.width - 1))
+        return operands[0] == least
     if len(operands) == 2:
         return wraps(op.name, operands[0], operands[1], elem.width)
     return False

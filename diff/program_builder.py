@@ -85,24 +85,41 @@ class Builder:
         whole = self.kind("i32", scalar=False)
         sizes = self.lanes
         for axis, size in enumerate(sizes):
-            self.emit(f"tt.make_range {{end = {size} : i32, start = 0 : i32}} : tensor<{size}xi32>",
-                      f"tl.arange(0, {size})", f"r{axis}")
+            self.emit(
+                f"tt.make_range {{end = {size} : i32, start = 0 : i32}} : tensor<{size}xi32>",
+                f"tl.arange(0, {size})",
+                f"r{axis}",
+            )
         lane = "r0"
         if len(sizes) == 2:
             m, n = sizes
-            self.emit(f"tt.expand_dims %r0 {{axis = 1 : i32}} : tensor<{m}xi32> -> tensor<{m}x1xi32>",
-                      "r0[:, None]", "e0")
-            self.emit(f"tt.expand_dims %r1 {{axis = 0 : i32}} : tensor<{n}xi32> -> tensor<1x{n}xi32>",
-                      "r1[None, :]", "e1")
-            self.emit(f"arith.constant dense<{n}> : tensor<{m}x1xi32>",
-                      f"tl.full([{m}, 1], {n}, tl.int32)", "row")
+            self.emit(
+                f"tt.expand_dims %r0 {{axis = 1 : i32}} : tensor<{m}xi32> -> tensor<{m}x1xi32>",
+                "r0[:, None]",
+                "e0",
+            )
+            self.emit(
+                f"tt.expand_dims %r1 {{axis = 0 : i32}} : tensor<{n}xi32> -> tensor<1x{n}xi32>",
+                "r1[None, :]",
+                "e1",
+            )
+            self.emit(
+                f"arith.constant dense<{n}> : tensor<{m}x1xi32>",
+                f"tl.full([{m}, 1], {n}, tl.int32)",
+                "row",
+            )
             self.emit(f"arith.muli %e0, %row : tensor<{m}x1xi32>", "e0 * row", "e2")
             for name, of in (("b0", f"{m}x1"), ("b1", f"1x{n}")):
                 old = "e2" if name == "b0" else "e1"
-                self.emit(f"tt.broadcast %{old} : tensor<{of}xi32> -> {whole}",
-                          f"tl.broadcast_to({old}, {m}, {n})", name)
+                self.emit(
+                    f"tt.broadcast %{old} : tensor<{of}xi32> -> {whole}",
+                    f"tl.broadcast_to({old}, {m}, {n})",
+                    name,
+                )
             lane = self.emit(f"arith.addi %b0, %b1 : {whole}", "b0 + b1", "lane")
-        self.emit(f"tt.splat %s3 : i32 -> {whole}", f"tl.full({list(sizes)}, 0, tl.int32) + s3", "s4")
+        self.emit(
+            f"tt.splat %s3 : i32 -> {whole}", f"tl.full({list(sizes)}, 0, tl.int32) + s3", "s4"
+        )
         self.emit(f"arith.addi %s4, %{lane} : {whole}", f"s4 + {lane}", "off")
 
     def scalar_constant(self, name: str, value: int) -> str:
@@ -125,9 +142,11 @@ class Builder:
     def address(self, base: str, elem: str, first: int, *, scalar: bool) -> str:
         """Return pointers to this program's part of a run of elements that starts at `first`."""
         kind = self.kind("i32", scalar=scalar)
-        offset = self.emit(f"arith.addi %{'one' if scalar else 'off'}, "
-                           f"%{self.constant('i32', first, scalar=scalar)} : {kind}",
-                           f"{'one' if scalar else 'off'} + {first}")
+        offset = self.emit(
+            f"arith.addi %{'one' if scalar else 'off'}, "
+            f"%{self.constant('i32', first, scalar=scalar)} : {kind}",
+            f"{'one' if scalar else 'off'} + {first}",
+        )
         return self._pointer(base, elem, offset, kind, scalar=scalar)
 
     def _pointer(self, base: str, elem: str, offset: str, kind: str, *, scalar: bool) -> str:
@@ -135,17 +154,36 @@ class Builder:
         start = base
         if not scalar:
             start = self.emit(f"tt.splat %{base} : !tt.ptr<{elem}> -> {pointers}", "")
-        return self.emit(f"tt.addptr %{start}, %{offset} : {pointers}, {kind}", f"{base} + {offset}")
+        return self.emit(
+            f"tt.addptr %{start}, %{offset} : {pointers}, {kind}", f"{base} + {offset}"
+        )
 
-    def note(self, value: str, elem: str, rule: tuple[str, str], operands: Sequence[Value], *,
-             scalar: bool, exact: bool = True) -> Value:
+    def note(
+        self,
+        value: str,
+        elem: str,
+        rule: tuple[str, str],
+        operands: Sequence[Value],
+        *,
+        scalar: bool,
+        exact: bool = True,
+    ) -> Value:
         """Record a value and store it."""
         first, trips = -1, 1
         if self.loop is None or self.loop[0]:
             trips = self.loop[1] if self.loop else 1
             first = self._store(value, elem, trips, scalar=scalar)
-        made = Record(rule[0], rule[1], elem, tuple(item.record for item in operands),
-                      self.controls, scalar, first, trips, exact)
+        made = Record(
+            rule[0],
+            rule[1],
+            elem,
+            tuple(item.record for item in operands),
+            self.controls,
+            scalar,
+            first,
+            trips,
+            exact,
+        )
         self.records.append(made)
         return Value(value, elem, scalar, len(self.records) - 1)
 
@@ -156,8 +194,10 @@ class Builder:
         if elem == "i1":
             value = self.emit(f"arith.extui %{value} : {old} to {kind}", f"{value}.to(tl.int8)")
         elif elem != held:
-            value = self.emit(f"tt.bitcast %{value} : {old} -> {kind}",
-                              f"{value}.to({TRITON[held]}, bitcast=True)")
+            value = self.emit(
+                f"tt.bitcast %{value} : {old} -> {kind}",
+                f"{value}.to({TRITON[held]}, bitcast=True)",
+            )
         base = f"o{w}"
         count = prod(self.grid) * (1 if scalar else prod(self.lanes))
         first = self.outputs.get(base, 0)
@@ -165,15 +205,19 @@ class Builder:
         places = self.kind("i32", scalar=scalar)
         if trips > 1 and self.loop:
             step = self.scalar_constant(self.name(), count)
-            moved = self.emit(f"arith.muli %{self.loop[0]}, %{step} : i32", f"{self.loop[0]} * {step}")
+            moved = self.emit(
+                f"arith.muli %{self.loop[0]}, %{step} : i32", f"{self.loop[0]} * {step}"
+            )
             if not scalar:
                 whole = self.emit(f"tt.splat %{moved} : i32 -> {places}", "")
                 self.line("", f"{whole} = off * 0 + {moved}")
                 moved = whole
             start = "one" if scalar else "off"
             at = self.emit(f"arith.addi %{start}, %{moved} : {places}", f"{start} + {moved}")
-            at = self.emit(f"arith.addi %{at}, %{self.constant('i32', first, scalar=scalar)} : {places}",
-                           f"{at} + {first}")
+            at = self.emit(
+                f"arith.addi %{at}, %{self.constant('i32', first, scalar=scalar)} : {places}",
+                f"{at} + {first}",
+            )
             pointer = self._pointer(base, held, at, places, scalar=scalar)
         else:
             pointer = self.address(base, held, first, scalar=scalar)
@@ -186,18 +230,22 @@ class Builder:
         if elem == "i1":
             byte = self.leaf("i8", pick, scalar=scalar)
             kind = self.kind("i8", scalar=scalar)
-            name = self.emit(f"arith.trunci %{byte.name} : {kind} to {self.kind('i1', scalar=scalar)}",
-                             f"(({byte.name} & 1) != 0)")
-            return self.note(name, elem, ("arith.trunci", "arith.trunci i8 to i1"), (byte,),
-                             scalar=scalar)
+            name = self.emit(
+                f"arith.trunci %{byte.name} : {kind} to {self.kind('i1', scalar=scalar)}",
+                f"(({byte.name} & 1) != 0)",
+            )
+            return self.note(
+                name, elem, ("arith.trunci", "arith.trunci i8 to i1"), (byte,), scalar=scalar
+            )
         if pick == 1 and elem == "i32":
             name = "one" if scalar else "off"
             return self.note(name, elem, ("index", "index"), (), scalar=scalar)
         if pick == 2:
             bits = edges(elem)[self.names % len(edges(elem))]
             name = self.constant(elem, bits, scalar=scalar)
-            return self.note(name, elem, ("arith.constant", f"arith.constant {elem}"), (),
-                             scalar=scalar)
+            return self.note(
+                name, elem, ("arith.constant", f"arith.constant {elem}"), (), scalar=scalar
+            )
         if pick in (3, 4) and not scalar:
             return self._spread(elem, pick)
         count = prod(self.grid) * (1 if scalar else prod(self.lanes))
@@ -212,9 +260,13 @@ class Builder:
             mask = self.leaf("i1", 0, scalar=scalar)
             other = self.leaf(elem, 2, scalar=scalar)
             operands = (mask, other)
-            more, words = f", %{mask.name}, %{other.name}", f", mask={mask.name}, other={other.name}"
+            more, words = (
+                f", %{mask.name}, %{other.name}",
+                f", mask={mask.name}, other={other.name}",
+            )
         name = self.emit(f"tt.load %{pointer}{more} : {pointers}", f"tl.load({pointer}{words})")
-        return self.note(name, elem, ("tt.load", f"tt.load {elem}"), operands, scalar=scalar)
+        label = f"tt.load {elem}" + (" with a mask" if operands else "")
+        return self.note(name, elem, ("tt.load", label), operands, scalar=scalar)
 
     def _spread(self, elem: str, pick: int) -> Value:
         """Splat a scalar, or broadcast a row of a two-dimensional tensor."""
@@ -222,24 +274,31 @@ class Builder:
         whole = self.kind(elem, scalar=False)
         if pick == 3 or len(self.lanes) == 1:
             name = self.emit(f"tt.splat %{scalar.name} : {elem} -> {whole}", "")
-            self.line("", f"{name} = tl.broadcast_to({scalar.name}, {', '.join(map(str, self.lanes))})")
+            self.line(
+                "", f"{name} = tl.broadcast_to({scalar.name}, {', '.join(map(str, self.lanes))})"
+            )
             return self.note(name, elem, ("tt.splat", f"tt.splat {elem}"), (scalar,), scalar=False)
         m, n = self.lanes
         row, col = f"tensor<{n}x{elem}>", f"tensor<1x{n}x{elem}>"
         base = f"x_{elem}"
         first = self.inputs.get(base, 0)
         self.inputs[base] = first + n
-        at = self.emit(f"arith.constant dense<{first}> : tensor<{n}xi32>",
-                       f"tl.full([{n}], {first}, tl.int32)")
+        at = self.emit(
+            f"arith.constant dense<{first}> : tensor<{n}xi32>", f"tl.full([{n}], {first}, tl.int32)"
+        )
         at = self.emit(f"arith.addi %r1, %{at} : tensor<{n}xi32>", f"r1 + {at}")
         pointers = f"tensor<{n}x!tt.ptr<{elem}>>"
         start = self.emit(f"tt.splat %{base} : !tt.ptr<{elem}> -> {pointers}", "")
-        pointer = self.emit(f"tt.addptr %{start}, %{at} : {pointers}, tensor<{n}xi32>", f"{base} + {at}")
+        pointer = self.emit(
+            f"tt.addptr %{start}, %{at} : {pointers}, tensor<{n}xi32>", f"{base} + {at}"
+        )
         name = self.emit(f"tt.load %{pointer} : {pointers}", f"tl.load({pointer})")
-        name = self.emit(f"tt.expand_dims %{name} {{axis = 0 : i32}} : {row} -> {col}",
-                         f"{name}[None, :]")
-        name = self.emit(f"tt.broadcast %{name} : {col} -> {whole}",
-                         f"tl.broadcast_to({name}, {m}, {n})")
+        name = self.emit(
+            f"tt.expand_dims %{name} {{axis = 0 : i32}} : {row} -> {col}", f"{name}[None, :]"
+        )
+        name = self.emit(
+            f"tt.broadcast %{name} : {col} -> {whole}", f"tl.broadcast_to({name}, {m}, {n})"
+        )
         return self.note(name, elem, ("tt.broadcast", f"tt.broadcast {elem}"), (), scalar=False)
 
     def pick(self, elem: str, number: int, *, scalar: bool) -> Value:

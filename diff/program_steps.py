@@ -58,8 +58,7 @@ def build(
         lanes=lanes,
         records=tuple(writer.records),
         inputs={
-            name: (name[2:], fill(name[2:], writer.inputs[name], contents).hex())
-            for name in inputs
+            name: (name[2:], fill(name[2:], writer.inputs[name], contents).hex()) for name in inputs
         },
         outputs={name: (f"i{name[1:]}", writer.outputs[name]) for name in outputs},
         steps=tuple(steps),
@@ -94,7 +93,7 @@ def _apply(writer: Builder, rule: Rule, picks: Sequence[int], *, scalar: bool) -
         t=writer.kind(rule.out, scalar=scalar),
         a=writer.kind(rule.ins[0], scalar=scalar),
     )
-    made = writer.emit(text, (rule.source or "unknown").format(*names))
+    made = writer.emit(text, rule.source.format(*names))
     writer.pool.append(
         writer.note(
             made, rule.out, (rule.name, rule.label), values, scalar=scalar, exact=rule.exact
@@ -128,9 +127,7 @@ def _constant(writer: Builder, elem: str, bits: int, *, scalar: bool) -> Value:
     return writer.note(name, elem, rule, (), scalar=scalar)
 
 
-def _guard(
-    writer: Builder, rule: Rule, values: list[Value], *, scalar: bool
-) -> list[Value]:
+def _guard(writer: Builder, rule: Rule, values: list[Value], *, scalar: bool) -> list[Value]:
     if not rule.guard:
         return values
     elem = rule.ins[0]
@@ -141,6 +138,9 @@ def _guard(
 
     if rule.guard == "shift":
         return [values[0], _op(writer, "arith.andi", (values[1], constant(w - 1)))]
+    if rule.guard == "magnitude":
+        least = _op(writer, "arith.cmpi", (values[0], constant(1 << (w - 1))), "eq")
+        return [_op(writer, "arith.select", (least, constant(7), values[0]))]
     if rule.guard in ("sdiv", "udiv"):
         a, b = values
         zero = _op(writer, "arith.cmpi", (b, constant(0)), "eq")
@@ -209,9 +209,7 @@ def _choice(writer: Builder, step: Step, then: list[Step], rest: list[Step]) -> 
         del writer.pool[outer:]
     writer.controls = ops
     values = (condition, *sides)
-    writer.pool.append(
-        writer.note(made, elem, ("scf.if", f"scf.if {elem}"), values, scalar=scalar)
-    )
+    writer.pool.append(writer.note(made, elem, ("scf.if", f"scf.if {elem}"), values, scalar=scalar))
 
 
 def _bounds(writer: Builder, step: Step) -> tuple[range, str]:
@@ -244,9 +242,7 @@ def _carry(writer: Builder, step: Step, body: list[Step], rest: list[Step]) -> N
     writer.loop = ("", len(trips))
     writer.depth += 1
     _index(writer, index)
-    inner = writer.note(
-        carried, elem, ("scf.for", f"scf.for {elem}"), (start,), scalar=scalar
-    )
+    inner = writer.note(carried, elem, ("scf.for", f"scf.for {elem}"), (start,), scalar=scalar)
     writer.pool.append(inner)
     _block(writer, body)
     last = writer.pick(elem, 0, scalar=scalar)

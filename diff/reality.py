@@ -2,16 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .program_rules import BITS
 from .programs import Program, Record, memory_of, stored
-from .tally import Disagreement, Tally, is_nan, operands, pattern, where
+from .tally import Disagreement, Tally, is_nan, operand, operands, pattern, where
 
-#: Ops whose bits Triton's interpreter gets wrong, with the reason. What depends on one is not
-#: compared; a value that differs right at one is counted.
-INTERPRETER_FAULTS: dict[str, str] = {}
+_BF16 = frozenset(
+    f"arith.{name}"
+    for name in (
+        "addf", "subf", "mulf", "maxnumf", "minnumf", "maximumf", "minimumf", "cmpf",
+        "sitofp", "uitofp", "fptosi", "fptoui", "extf", "truncf",
+    )
+)  # fmt: skip
+#: What Triton's interpreter gets wrong: op -> reason. What depends on it is not compared.
+_FAULTS = {
+    "tt.fp_to_fp": "casts to and from fp8 are wrong beside range, subnormals, infinity and NaN",
+    "arith.maxnumf": "a signalling NaN wins against a number",
+    "arith.minnumf": "a signalling NaN wins against a number",
+    "arith.maximumf": "of zeros of both signs the first one comes out",
+    "arith.minimumf": "of zeros of both signs the first one comes out",
+    "tt.clampf": "a signalling NaN wins against a number",
+    "math.floor": "subnormals are kept, which Triton's code flushes to zero",
+    "math.ceil": "subnormals are kept, which Triton's code flushes to zero",
+    "math.fma": "the product is rounded before the sum",
+    "math.trunc": "not in Triton's language",
+    "math.round": "not in Triton's language",
+    "math.tanh": "not in Triton's language",
+}
+
+
+def interpreter_fault(label: str) -> str | None:
+    """Return what Triton's interpreter is known to get wrong in an op with its types, or None."""
+    name = label.split()[0]
+    if "bf16" in label and name in _BF16:
+        return "bf16 is computed on its bit patterns, or truncated"
+    if name == "tt.load" and label.endswith("mask") and " i" not in label:
+        return "a masked-off lane loses the sign of a default of -0.0"
+    return _FAULTS.get(name)
+
+
+def gpu_fault(label: str, given: Sequence[tuple[str, int]]) -> str | None:
+    """Return what Triton on a GPU is known to do otherwise at such operands, or None.
+
+    Args:
+        label: the op with its types.
+        given: element type and bit pattern of each operand.
+    """
+    name = label.split()[0]
+    if name in ("arith.maxnumf", "arith.minnumf", "tt.clampf") and any(
+        is_nan(elem, bits) and not bits & _QUIET[elem] for elem, bits in given
+    ):
+        return "folding a constant, the compiler lets a signalling NaN win against a number"
+    if label == "tt.fp_to_fp f8E5M2 to bf16" and given[0][1] & 0x7F >= 0x7C:
+        return "infinities and NaNs become finite numbers"
+    return None
+
+
+_QUIET = {"f16": 1 << 9, "bf16": 1 << 6, "f32": 1 << 22, "f64": 1 << 51}
 
 
 def run_torch(program: Program) -> dict[str, bytes]:
@@ -40,8 +89,8 @@ def compare(
     domain: str,
     tally: Tally,
     *,
-    faults: Mapping[str, str] | None = None,
-    nan_free: bool = False,
+    fault: Callable[[str], str | None] | None = None,
+    fault_at: Callable[[str, Sequence[tuple[str, int]]], str | None] | None = None,
 ) -> list[Disagreement]:
     """Compare two runs value by value; return the first disagreement, or none.
 
@@ -51,10 +100,12 @@ def compare(
         got: the other run's.
         domain: name of the other.
         tally: counts what was compared.
-        faults: labels whose bits the other is known to get wrong, with the reason.
-        nan_free: NaNs may have another payload there.
+        fault: returns what the other is known to get wrong in an op, or None.
+        fault_at: the same, for an op at its operands (element type and bits of each).
+
+    A NaN whose payload differs is counted and no disagreement: the proof leaves payloads open.
     """
-    known = faults or {}
+    known = {r.label for r in program.records if fault is not None and fault(r.label)}
     wrong: list[bool] = []
     for record in program.records:
         before = any(wrong[k] for k in (*record.operands, *record.controls))
@@ -63,10 +114,21 @@ def compare(
             continue
         a, b = stored(program, want, record), stored(program, got, record)
         differing = [k for k in range(len(a)) if a[k] != b[k]]
-        if nan_free and any(_both_nan(record, a[k], b[k]) for k in differing):
+        nans = [k for k in differing if _both_nan(record, a[k], b[k])]
+        if nans:
             # Only the payload differs; what is made from it is not compared.
-            differing = [k for k in differing if not _both_nan(record, a[k], b[k])]
+            differing = [k for k in differing if k not in nans]
             wrong[-1] = True
+            if not before:
+                tally.add("payload", domain, record.label, len(nans))
+        if fault_at is not None and differing and not before:
+            known_at = [
+                k for k in differing if fault_at(record.label, _given(program, want, record, k))
+            ]
+            if known_at:
+                differing = [k for k in differing if k not in known_at]
+                wrong[-1] = True
+                tally.add("faulty", domain, record.label, len(known_at))
         if not before and differing and record.exact and record.label not in known:
             place = differing[0]
             return [
@@ -90,6 +152,18 @@ def compare(
     if not any(wrong):
         _frame(program, want, got)
     return []
+
+
+def _given(
+    program: Program, memory: Mapping[str, bytes], record: Record, place: int
+) -> list[tuple[str, int]]:
+    found: list[tuple[str, int]] = []
+    for index in record.operands:
+        of = program.records[index]
+        bits = operand(program, memory, record, place, of)
+        if bits is not None:
+            found.append((of.elem, bits))
+    return found
 
 
 def _both_nan(record: Record, a: int, b: int) -> bool:

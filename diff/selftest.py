@@ -92,7 +92,7 @@ class Differs(AssertionError):
 
 def check_program(program: Program, tally: Tally, interpreter: Interpreter | None) -> None:
     """Run one program in every domain at hand. Raises Differs at the first disagreement."""
-    from .reality import INTERPRETER_FAULTS, compare, run_torch
+    from .reality import compare, interpreter_fault, run_torch
     from .symbolic_programs import check
 
     memory = run_torch(program)
@@ -106,8 +106,7 @@ def check_program(program: Program, tally: Tally, interpreter: Interpreter | Non
         tally.add("refused", "interpreter", got)
         return
     tally.ran["interpreter"] += 1
-    faults = INTERPRETER_FAULTS
-    for found in compare(program, memory, got, "interpreter", tally, faults=faults, nan_free=True):
+    for found in compare(program, memory, got, "interpreter", tally, fault=interpreter_fault):
         raise Differs(found)
 
 

@@ -38,6 +38,9 @@ class Disagreement:
         )
 
 
+KINDS = ("compared", "open", "refused", "faulty", "payload")
+
+
 @dataclass
 class Tally:
     """Counts over many programs.
@@ -49,6 +52,7 @@ class Tally:
             uninterpreted function), or that depend on an op which is not exact there.
         refused: domain -> reason -> programs that it did not run.
         faulty: domain -> label -> values that differ by a known fault of that domain.
+        payload: domain -> label -> values that are a NaN in both runs, with other bits.
         ran: programs that each domain ran.
     """
 
@@ -57,6 +61,7 @@ class Tally:
     open: dict[str, Counter[str]] = field(default_factory=dict)
     refused: dict[str, Counter[str]] = field(default_factory=dict)
     faulty: dict[str, Counter[str]] = field(default_factory=dict)
+    payload: dict[str, Counter[str]] = field(default_factory=dict)
     ran: Counter[str] = field(default_factory=Counter)
 
     def holds(self, program: Program) -> None:
@@ -65,7 +70,7 @@ class Tally:
         self.programs.update({record.label for record in program.records})
 
     def add(self, kind: str, domain: str, label: str, count: int = 1) -> None:
-        """Count values: `kind` is "compared", "open", "refused" or "faulty"."""
+        """Count values: `kind` is a name of `KINDS`."""
         counters: dict[str, Counter[str]] = getattr(self, kind)
         counters.setdefault(domain, Counter())[label] += count
 
@@ -73,7 +78,7 @@ class Tally:
         """Add another tally's counts."""
         self.programs.update(other.programs)
         self.ran.update(other.ran)
-        for kind in ("compared", "open", "refused", "faulty"):
+        for kind in KINDS:
             for domain, counts in getattr(other, kind).items():
                 getattr(self, kind).setdefault(domain, Counter()).update(counts)
 
@@ -84,7 +89,7 @@ class Tally:
             "ran": dict(self.ran),
             **{
                 kind: {domain: dict(found) for domain, found in getattr(self, kind).items()}
-                for kind in ("compared", "open", "refused", "faulty")
+                for kind in KINDS
             },
         }
 
@@ -93,8 +98,8 @@ class Tally:
         """Rebuild a tally from `to_json`'s form."""
         made = Tally(Counter(data["programs"]))
         made.ran = Counter(data["ran"])
-        for kind in ("compared", "open", "refused", "faulty"):
-            setattr(made, kind, {domain: Counter(found) for domain, found in data[kind].items()})
+        for kind in KINDS:
+            setattr(made, kind, {d: Counter(found) for d, found in data[kind].items()})
         return made
 
 
