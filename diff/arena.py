@@ -161,7 +161,7 @@ class Arena:
             stream = self.form.streams[arg]
             first = int(offsets[0, 0]) if width else 0
             made = fingerprints(
-                case.seed, stream, form.fmt.bits, case.rows, form.strides[0], first + width
+                case.seed, stream, form.fmt, case.rows, form.strides[0], first + width
             )
             view[base + offsets] = made[:, first:]
             for (source, row, column), bits in case.payload.items():

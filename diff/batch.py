@@ -20,7 +20,7 @@ from ..spec.errors import KvproofError
 from ..spec.rules import Cast, Segment
 from .api import Outcome, Prepared
 from .arena import Arena, Region
-from .form import Array, Form
+from .form import Array, Form, exponent_field
 from .hosting import CallableRunner
 from .memory import extra_arguments, view_of
 from .variants import Variants
@@ -199,7 +199,7 @@ def _signed(value: int) -> int:
 def fingerprints(
     seeds: torch.Tensor, stream: int, offsets: torch.Tensor, region: Region
 ) -> torch.Tensor:
-    """Return `kvproof.spec.case.fingerprint` for each seed and offset, as int64."""
+    """Return `kvproof.diff.form.fingerprints` for each seed and offset, as int64."""
     base = _signed(stream * 0xD1B54A32D192ED03)
     x = offsets[None, :] * _signed(0x9E3779B97F4A7C15) + base + seeds[:, None] + 1
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
@@ -208,7 +208,9 @@ def fingerprints(
     bits = region.form.fmt.bits
     if bits < 64:
         x = x & ((1 << bits) - 1)
-    return torch.where(x == 0, 1, x)
+    x = torch.where(x == 0, 1, x)
+    field, low = exponent_field(region.form.fmt)
+    return torch.where(x & field == field, x ^ low, x) if field else x
 
 
 def encoded(form: Form, source: str, bits: torch.Tensor) -> torch.Tensor:

@@ -102,9 +102,7 @@ class _Plan:
         self.widths = [
             {s.source: int(s.width.evaluate(d)) for s in contract.segments} for d in dims
         ]
-        self.strides = [
-            max(place_stride(s, d) for s in contract.segments) for d in dims
-        ]
+        self.strides = [max(place_stride(s, d) for s in contract.segments) for d in dims]
         size = 1 << 63 if job.instance.dtypes[contract.slots.arg] == "i64" else 1 << 31
         self.world, self.rank = job.instance.world_rank
         self.most = min(job.instance.pool.most, size // self.world - 1)

@@ -164,9 +164,20 @@ def form_of(prepared: Prepared) -> Form:
 _MIX = tuple(np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53))
 
 
+def exponent_field(fmt: DType) -> tuple[int, int]:
+    """Return the mask of a float format's exponent and its lowest bit; (0, 0) for integers.
+
+    A fingerprint whose exponent is all ones (infinity, NaN) has that lowest bit cleared: a NaN that
+    an addition makes has other bits on each machine, and trials ask for one by their payload.
+    """
+    if fmt.kind != "float":
+        return 0, 0
+    return ((1 << fmt.exponent) - 1) << fmt.mantissa, 1 << fmt.mantissa
+
+
 @lru_cache(maxsize=256)
-def fingerprints(seed: int, stream: int, bits: int, rows: int, stride: int, width: int) -> Array:
-    """Return `kvproof.spec.case.fingerprint` at row * stride + column, (rows, columns)."""
+def fingerprints(seed: int, stream: int, fmt: DType, rows: int, stride: int, width: int) -> Array:
+    """Return `kvproof.spec.case.fingerprint`, made finite, at row * stride + column."""
     index = (np.arange(rows)[:, None] * stride + np.arange(width)[None, :]).astype(np.uint64)
     base = (stream * 0xD1B54A32D192ED03 + seed + 1) & (1 << 64) - 1
     x = index * _MIX[0] + np.uint64(base)
@@ -174,6 +185,9 @@ def fingerprints(seed: int, stream: int, bits: int, rows: int, stride: int, widt
         x ^= x >> np.uint64(33)
         x *= factor
     x ^= x >> np.uint64(33)
-    made = x.astype(UNSIGNED[bits // 8])
+    made = x.astype(UNSIGNED[fmt.size])
     made[made == 0] = 1
+    field, low = exponent_field(fmt)
+    if field:
+        made[made & made.dtype.type(field) == field] ^= made.dtype.type(low)
     return made

@@ -10,6 +10,7 @@ from ..spec.dtypes import DType, dtype
 from ..spec.errors import ContractError
 from ..spec.job import Job
 from ..spec.recipe import row_width
+from ..spec.reference import holds
 from ..spec.rules import Cast
 from .api import Layout, at_dims
 
@@ -98,7 +99,7 @@ def _legal(job: Job, dims: Mapping[str, int]) -> bool:
         at_dims(job, dims)
     except ContractError:
         return False
-    return True
+    return all(holds(condition, dict(dims)) for condition in job.instance.where)
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from ..spec.job import Job
 from ..spec.rules import Cast
 from .api import Outcome, Prepared, Trial
 from .arena import Arena
-from .form import Form
+from .form import Form, exponent_field
 from .runner import InterpreterRunner
 from .script_parts import BODY, CAST, COPY, HEAD
 from .script_stubs import NO_STUBS, STUBS
@@ -126,6 +126,7 @@ def _data(arena: Arena) -> str:
             "dtype": region.form.passed.torch,
             "size": region.form.fmt.size,
             "stream": form.streams[arg],
+            "exponent": exponent_field(region.form.fmt),
             "storage": region.storage,
             "start": region.start,
             "shape": region.shape,

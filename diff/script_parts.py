@@ -63,14 +63,16 @@ if not GPU:
 """
 
 BODY = '''
-def fingerprint(stream, index, bits):
-    """Return a well-mixed pattern, never zero, for one element of a source."""
+def fingerprint(tensor, index):
+    """Return a well-mixed pattern, never zero, infinite or NaN, for one element of a source."""
+    stream, bits, (field, low) = tensor["stream"], 8 * tensor["size"], tensor["exponent"]
     mask = (1 << 64) - 1
     x = (index * 0x9E3779B97F4A7C15 + stream * 0xD1B54A32D192ED03 + SEED + 1) & mask
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         x = (x ^ x >> 33) * factor & mask
     x ^= x >> 33
-    return x & ((1 << bits) - 1) or 1
+    x = x & ((1 << bits) - 1) or 1
+    return x ^ low if field and x & field == field else x
 
 
 def put(data, tensor, offset, bits):
@@ -99,8 +101,7 @@ def filled():
             tensor = TENSORS[source]
             for col in range(width):
                 offset = begin(row, col)
-                bits = fingerprint(tensor["stream"], offset, 8 * tensor["size"])
-                bits = PAYLOAD.get((source, row, col), bits)
+                bits = PAYLOAD.get((source, row, col), fingerprint(tensor, offset))
                 put(memory[tensor["storage"]], tensor, offset, bits)
     return memory
 
