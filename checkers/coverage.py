@@ -38,9 +38,11 @@ def _columns(problem: Problem, segment: Segment) -> list[tuple[Any, str]]:
 
 
 def completeness(
-    problem: Problem, hits: list[Hit], segment: Segment, holds: Try
+    problem: Problem, hits: list[tuple[Problem, Hit]], segment: Segment, holds: Try
 ) -> tuple[Obligation, tuple[Hit, Witness] | None]:
     """W2 for one segment: the obligation, and the witness that decides it when one does.
+
+    Each store comes with its own kernel, whose grid the witness must stay in.
 
     Without a single witness the obligation asks whether any candidate of any store hits; that it
     fails is only a hint, to be confirmed by a run.
@@ -48,19 +50,19 @@ def completeness(
     env = problem.row_env(ROW)
     target = term(problem.evaluate(segment.at, {**env, "col": COLUMN}), WIDE)
     wanted = conj(_is_row(problem), accepted(problem, env), problem.inside(segment, env, COLUMN))
-    stores = [hit for hit in hits if hit.arg == segment.into]
+    stores = [(own, hit) for own, hit in hits if hit.arg == segment.into]
 
-    def stored(hit: Hit, witness: Witness) -> Term:
+    def stored(own: Problem, hit: Hit, witness: Witness) -> Term:
         return conj(
             witness.apply(hit.active),
             witness.apply(term(hit.offset, WIDE)) == target,
-            *_in_grid(problem, witness),
+            *_in_grid(own, witness),
         )
 
     def obligation(landed: Term, text: str) -> Obligation:
         return Obligation(
             invariant="W2",
-            op=stores[0].access.op if stores else None,
+            op=stores[0][1].access.op if stores else None,
             statement=f"segment {segment.name}" + (f" ({text})" if text else ""),
             violation=conj(wanted, neg(landed)),
             given={},
@@ -70,17 +72,17 @@ def completeness(
         )
 
     options: list[Term] = []
-    for hit in stores:
+    for own, hit in stores:
         columns = _columns(problem, segment)
-        for witness in candidates(problem, hit.access, hit.idx, ROW, columns):
-            landed = stored(hit, witness)
+        for witness in candidates(own, hit.access, hit.idx, ROW, columns):
+            landed = stored(own, hit, witness)
             made = obligation(landed, f"witness {witness.text}")
             if holds(made):
                 return made, (hit, witness)
             options.append(landed)
         options += [
-            stored(hit, witness)
-            for witness in solved(problem, hit.access, hit.idx, ROW, hit.offset, target)
+            stored(own, hit, witness)
+            for witness in solved(own, hit.access, hit.idx, ROW, hit.offset, target)
         ]
     return obligation(disj(*options), ""), None
 
@@ -251,7 +253,7 @@ def order(
 ) -> Iterator[Obligation]:
     """W13: a lane that stores is the witness of its own row and column, so no two store one byte.
 
-    Together with the contract's map being injective (`lemmas`), and distinct slots, this excludes
+    Together with the contract's map being injective (`lemmas`) and distinct slots, this excludes
     every second store of a byte that belongs to an accepted row.
     """
     for hit in hits:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ..spec.rules import Segment
 from .bitvectors import conj
 from .coverage import completeness, is_empty, order, pairs, row_count, source_loads
 from .domain import Unsupported, line_of
+from .lemmas import injective
 from .obligation import Obligation, slot_givens
 from .problem import Hit, Problem
 from .promises import of_store, segments_of
@@ -176,7 +178,7 @@ class Grouping:
         problem = self.kernels[0].ideal
         if is_empty(problem, segment):
             return
-        hits = [hit for kernel in self.kernels for hit in self.hits(kernel.ideal)]
+        hits = [(k.ideal, hit) for k in self.kernels for hit in self.hits(k.ideal)]
         made, chosen = completeness(problem, hits, segment, self._holds(problem))
         if chosen is not None:
             self.witnesses[segment.name] = chosen
@@ -191,7 +193,7 @@ class Grouping:
             if not is_empty(problem, segment)
         }
         if needed <= self.witnesses.keys():
-            made = order(problem, hits, self.witnesses)
+            made = chain(injective(problem), order(problem, hits, self.witnesses))
         else:
             made = pairs(problem, hits)
         for obligation in made:
