@@ -91,9 +91,10 @@ def condition_wraps(value: Lanes, path: Term) -> Iterator[Wrap]:
 
 
 def cone_wraps(access: Access, idx: Idx, lanes: Term) -> Iterator[Wrap]:
-    """Yield every operation behind a lane's address and mask.
+    """Yield every operation behind a lane's address and mask, and behind a choice of its value.
 
-    An address is needed when the lane is active, a mask when its path is taken.
+    An address is needed when the lane is active, a mask when its path is taken. Which of two values
+    is stored is decided where nothing wraps, so what chooses must not wrap either.
 
     Args:
         access: the load or store.
@@ -106,8 +107,10 @@ def cone_wraps(access: Access, idx: Idx, lanes: Term) -> Iterator[Wrap]:
     if access.mask is not None:
         roots.append((access.mask, conj(lanes, access.path)))
     seen: set[tuple[Any, ...]] = set()
-    for root, needed in roots:
-        for value, here, guard in cone(root, idx, guard=needed):
+    places = [(root, idx, needed) for root, needed in roots]
+    places += _choices(access, idx, roots[0][1])
+    for root, at, needed in places:
+        for value, here, guard in cone(root, at, guard=needed):
             found = _condition(value, here)
             if found is False or value.op is None:
                 continue
@@ -120,6 +123,22 @@ def cone_wraps(access: Access, idx: Idx, lanes: Term) -> Iterator[Wrap]:
         w = loop.width
         over = z3.Not(z3.BVAddNoOverflow(term(loop.iv, w), term(loop.step, w), True))
         yield Wrap(loop.op, conj(access.path, over))
+
+
+def _choices(access: Access, idx: Idx, needed: Term) -> list[tuple[Lanes, Idx, Term]]:
+    """Return the conditions that choose what a store stores, each where it is needed."""
+    found: list[tuple[Lanes, Idx, Term]] = []
+    if access.value is None or access.kind != "store":
+        return found
+    try:
+        for value, here, guard in cone(access.value, idx, guard=needed):
+            if value.op is not None and value.op.name == "arith.select" and value.deps is not None:
+                condition, at, _ = value.deps(here)[0]
+                found.append((condition, at, guard))
+    except Unsupported:
+        # What is stored is unknown then, and no promise about it is proved.
+        return found
+    return found
 
 
 def _id(guard: Term) -> Any:

@@ -1,0 +1,37 @@
+"""Faults that no address and no mask shows are refuted, beside their right twins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from kvproof.checkers.check import Checker
+from kvproof.spec.verdict import Result, Verdict
+
+from .jobs import job
+
+PAIRS = {
+    "chosen_by_a_wrapped_product": ("chosen", "mla-row-norope", "W4"),
+    "two_launches_the_second_short": ("two_launches", "mla-row", "W2"),
+}
+
+
+@pytest.fixture(scope="module")
+def checker() -> Iterator[Checker]:
+    pytest.importorskip("triton")
+    with Checker(drop=False) as made:
+        yield made
+
+
+def check(checker: Checker, name: str, contract: str) -> tuple[Result, ...]:
+    (report,) = checker.finish([checker.check(job(name, contract, file="hidden.py"))])
+    assert report.error is None
+    return report.results
+
+
+@pytest.mark.parametrize("fault", PAIRS)
+def test_the_fault_is_refuted_and_its_twin_is_proved(checker: Checker, fault: str) -> None:
+    twin, contract, invariant = PAIRS[fault]
+    found = {result.invariant: result for result in check(checker, fault, contract)}
+    assert found[invariant].verdict is Verdict.REFUTED
+    assert all(result.verdict is Verdict.PROVED for result in check(checker, twin, contract))
