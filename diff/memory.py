@@ -9,6 +9,7 @@ import torch
 
 from ..checkers.tensors import torch_dtype
 from ..spec.call import DTypeArg, ScalarArg, TensorArg
+from ..spec.errors import KvproofError
 from .arena import Arena, Region
 from .classify import Memory
 from .form import Array
@@ -18,9 +19,11 @@ class DeviceMemory:
     """A copy of an arena's storages on a device.
 
     Args:
-        arena: without sparse caches.
+        arena: the memory.
         device: "cpu", "cuda" or a torch device.
         start: bytes to begin with; the arena's own when None.
+
+    Raises KvproofError for an arena with a sparse cache.
     """
 
     def __init__(
@@ -29,6 +32,8 @@ class DeviceMemory:
         device: str | torch.device = "cpu",
         start: Mapping[str, Array] | None = None,
     ) -> None:
+        if arena.sparse:
+            raise KvproofError(f"the cache {arena.sparse[0]} is too large to be held")
         self.arena, self.device = arena, torch.device(device)
         self.storages = {
             name: torch.from_numpy(data.copy()).to(self.device)

@@ -13,6 +13,9 @@ from .cases import legal
 from .form import Array
 from .palette import specials, target_of
 
+#: Slots at each end of a pool that variants take.
+_NEAR = 1 << 11
+
 
 @dataclass(frozen=True, eq=False)
 class Variants:
@@ -61,7 +64,8 @@ def variants(job: Job, trial: Trial, count: int, *, seed: int = 0) -> Variants:
     case, rng = trial.case, np.random.default_rng(seed)
     world, allowed = job.instance.world_rank[0], legal(job)
     limit = case.pool * world
-    free = np.array([slot for slot in range(limit) if slot not in allowed.reserved])
+    near = range(min(limit, _NEAR)), range(max(limit - _NEAR, min(limit, _NEAR)), limit)
+    free = np.array([slot for part in near for slot in part if slot not in allowed.reserved])
     if free.size < case.rows:
         raise KvproofError(f"{case.rows} rows need more than {free.size} slots")
     order = rng.random((count, free.size)).argsort(axis=1)[:, : case.rows]
