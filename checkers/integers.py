@@ -30,7 +30,7 @@ class Integers:
 
         Raises Untranslatable for an operation on bits.
         """
-        made = [self.term(item) for item in terms]
+        made = [z3.simplify(self.term(item), som=True) for item in terms]
         return [*self._ranges, *made]
 
     def term(self, item: Any) -> Any:

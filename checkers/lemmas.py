@@ -8,7 +8,8 @@ from typing import Any
 
 import z3
 
-from .bitvectors import Term, conj, disj, term
+from ..spec.rules import Segment
+from .bitvectors import Term, conj, term
 from .coverage import is_empty
 from .obligation import Obligation
 from .problem import ARITHMETIC, WIDE, Problem, truth
@@ -22,28 +23,33 @@ def injective(problem: Problem) -> Iterator[Obligation]:
     for first, second in combinations_with_replacement(live, 2):
         if first.into != second.into:
             continue
-        place, other = z3.BitVecs("place place'", WIDE)
+        place, more = z3.BitVecs("place more", WIDE)
         column, twin = z3.BitVecs("column column'", WIDE)
-        here = {**problem.env, "place": place, "col": column}
-        there = {**problem.env, "place": other, "col": twin}
-        same: Term = True
-        if first is second:
-            same = disj(place != other, column != twin)
-        yield Obligation(
-            invariant="W13",
-            op=None,
-            statement=f"the contract gives {first.name} and {second.name} bytes of their own",
-            violation=conj(
-                _place(problem, place),
-                _place(problem, other),
-                problem.inside(first, problem.env, column),
-                problem.inside(second, problem.env, twin),
-                _offset(problem, first.at, here) == _offset(problem, second.at, there),
-                same,
-            ),
-            given={},
-            integers=True,
-        )
+        # A later place is written as a sum, so that products of places cancel.
+        orders: list[tuple[Segment, Segment, Any]] = [(first, second, place)]
+        orders.append((first, second, place + 1 + more))
+        if first is not second:
+            orders.append((second, first, place + 1 + more))
+        for low, high, other in orders:
+            here = {**problem.env, "place": place, "col": column}
+            there = {**problem.env, "place": other, "col": twin}
+            differ: Term = column != twin if low is high and other is place else True
+            yield Obligation(
+                invariant="W13",
+                op=None,
+                statement=f"the contract gives {first.name} and {second.name} bytes of their own",
+                violation=conj(
+                    _place(problem, place),
+                    _place(problem, other),
+                    z3.And(more >= 0, more < term(problem.env["POOL"], WIDE)),
+                    problem.inside(low, problem.env, column),
+                    problem.inside(high, problem.env, twin),
+                    _offset(problem, low.at, here) == _offset(problem, high.at, there),
+                    differ,
+                ),
+                given={},
+                integers=True,
+            )
 
 
 def _place(problem: Problem, place: Any) -> Any:
