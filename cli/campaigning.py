@@ -63,7 +63,7 @@ def _groups(found: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def _finding(console: Console, jobs: Sequence[Job], group: list[Finding]) -> None:
-    first = min(group, key=lambda finding: (finding.trial.case.rows, finding.id))
+    first = min(group, key=_telling)
     known = INVARIANTS.get(first.invariant)
     line = sign(console, Verdict.REFUTED)
     kind = f" of {first.value}" if first.value else ""
@@ -105,6 +105,12 @@ def _finding(console: Console, jobs: Sequence[Job], group: list[Finding]) -> Non
         labelled(console, "other cases", joined(scripts, most=3))
     labelled(console, "case", first.repr, whole=True)
     labelled(console, "script", f"python {_shown(first.script)}", whole=True)
+
+
+def _telling(finding: Finding) -> tuple[bool, int, int]:
+    """Sort first what a second runner confirms: its script runs without a GPU too."""
+    confirmed = any(other.status == "differs" for other in finding.others)
+    return not confirmed, finding.trial.case.rows, finding.id
 
 
 def _shown(path: Path) -> str:

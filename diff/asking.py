@@ -8,6 +8,17 @@ from contextlib import contextmanager
 
 from .api import Outcome, Prepared, Runner, Trial, skipped
 
+#: Seconds that a runner with a process of its own may take beyond a trial's limit.
+STARTING = 60.0
+
+
+class Over(BaseException):
+    """The slice's time or its trials are used up. Not an Exception: Hypothesis lets it pass."""
+
+
+class Broken(Exception):
+    """A trial shows a fault. Each fault has a class of its own: Hypothesis tells them by class."""
+
 
 def ask(runner: Runner, prepared: Prepared, trial: Trial) -> Outcome:
     """Run a trial, or return why the runner must not be asked."""

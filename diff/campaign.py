@@ -7,8 +7,6 @@ goes on from its folder.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -20,16 +18,12 @@ from ..spec.job import Job
 from .counts import read as read_coverage
 from .findings import findings, incidents, write_scripts
 from .ledger import JOURNALS, Ledger
+from .ordering import Work, make_order
 from .orders import Order, Report, packed, unpacked
 from .plan import Plan, Status, Summary
 from .schedule import Schedule
 from .store import Run, Store
-
-#: Incidents of one writer that end the work on it: the next ones would only cost time.
-MOST_INCIDENTS = 4
-#: Deaths of a worker outside any trial, one after another, that end the campaign.
-_MOST_DEATHS = 3
-
+from .workers import MOST_DEATHS, home, open_worker, worker
 
 Observer = Callable[[Status], None]
 
@@ -84,10 +78,9 @@ class Campaign:
     def run(self, observe: Observer) -> Summary:
         """Run to the end of the budget; see `run`."""
         with ExitStack() as stack:
-            children = [stack.enter_context(self._child()) for _ in range(self.plan.workers)]
+            children = [stack.enter_context(worker(self.plan)) for _ in range(self.plan.workers)]
             stack.callback(self._stop)
-            # One child tells for all whether the device is there.
-            children[0].request("open", "a worker", device=self.plan.device, home=self._home())
+            open_worker(children[0], self.plan)
             self._alive = len(children)
             for index, child in enumerate(children):
                 threading.Thread(target=self._work, args=(index, child), daemon=True).start()
@@ -107,17 +100,6 @@ class Campaign:
         )
         return self._summary()
 
-    def _child(self) -> Child:
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES") if self.plan.device == "cuda" else ""
-        return Child(
-            main="kvproof.diff.worker_main",
-            timeout=120.0,
-            env={"CUDA_VISIBLE_DEVICES": visible},
-        )
-
-    def _home(self) -> str:
-        return str(self.plan.folder / "hypothesis")
-
     def _stop(self) -> None:
         self._over = True
 
@@ -130,7 +112,7 @@ class Campaign:
                     deaths = 0
                     continue
                 deaths += 1
-                if deaths >= _MOST_DEATHS:
+                if deaths >= MOST_DEATHS:
                     fault = KvproofError(
                         f"its process ended {deaths} times outside any case",
                         where=f"{order.job.writer} ({order.job.label})",
@@ -158,56 +140,33 @@ class Campaign:
                 if self._over or self._fault is not None:
                     return None
                 if plan.kind == "seconds":
-                    left = plan.budget - self._seconds()
-                    most = 1 << 20
-                    seconds = min(left, 2.0, max(0.3, share * plan.workers / 2))
+                    left, most = plan.budget - self._seconds(), 1 << 20
+                    seconds = min(left, 2.0, max(0.3, share * plan.workers / 4))
                 else:
-                    left = plan.budget - self._cases() - self._reserved
-                    most = int(min(left, max(20.0, min(500.0, share))))
-                    seconds = 2.0
+                    left, seconds = 3600.0, 2.0
+                    free = plan.budget - self._cases() - self._reserved
+                    most = int(min(free, max(20.0, min(500.0, share))))
                 # What others took may come back: a slice may end before it has run them all.
-                if left > 0 or not self._reserved:
+                if most > 0 or not self._reserved:
                     break
                 self._guard.wait(0.2)
-            chosen = self._schedule.next(index) if left > 0 else None
+            chosen = self._schedule.next(index) if most > 0 and left > 0 else None
+            if chosen is None:
+                # Nothing new any more; but what took a worker down is tried once more.
+                chosen, most = self._schedule.owed(self.ledger.owing()), 0
             if chosen is None:
                 return None
             job, number, first = chosen
             if plan.kind == "cases":
                 self._reserved += most
             name, self._name = self._name, self._name + 1
-        return self._order(job, name=name, number=number, most=most, seconds=seconds, first=first)
-
-    def _order(
-        self, job: Job, *, name: int, number: int, most: int, seconds: float, first: bool
-    ) -> Order:
-        muted = frozenset(self.ledger.keys(job.writer, job.label))
-        mine = [item for item in findings(self.store) if item.writer == job.writer]
-        known = {item.key: item.trial for item in mine}
-        digest = hashlib.sha256(f"{job.writer}\0{job.label}".encode()).hexdigest()[:16]
-        return Order(
-            job=job,
-            number=number,
-            journal=str(self.ledger.journal(name)),
-            name=name,
-            examples=str(self.plan.folder / "examples" / digest),
-            seconds=seconds,
-            most=most,
-            limit=self.plan.limit,
-            muted=muted,
-            known=tuple((key, trial) for key, trial in known.items() if key not in muted),
-            pending=self.ledger.pending(job),
-            rechecks=tuple(
-                (item.id, item.key, item.trial)
-                for item in mine
-                if first and item.label == job.label
-            ),
-        )
+        work = Work(name=name, number=number, most=most, seconds=seconds, left=left, first=first)
+        return make_order(self.plan, self.ledger, job, work)
 
     def _slice(self, child: Child, order: Order) -> bool:
         """Run an order; tell whether it went on: False when the worker died outside any trial."""
         job, name = order.job, order.name
-        patience = order.seconds + 4 * order.shrink + 4 * order.limit + 60
+        patience = order.seconds + 4 * order.shrink + 12 * order.limit + 60
         alive = True
         try:
             answer = child.request(
@@ -216,7 +175,7 @@ class Campaign:
                 timeout=patience,
                 order=packed(order),
                 device=self.plan.device,
-                home=self._home(),
+                home=home(self.plan),
             )
             report: Report = unpacked(answer)
             if self._over:
@@ -271,7 +230,7 @@ class Campaign:
 
     def _count_incident(self, job: Job) -> None:
         count = self._incidents[job.writer] = self._incidents.get(job.writer, 0) + 1
-        if count >= MOST_INCIDENTS:
+        if count >= self.plan.patience:
             self._schedule.drop_writer(job.writer)
             self._note(job.writer, f"set aside after {count} crashes and hangs")
 

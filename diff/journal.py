@@ -28,14 +28,16 @@ class Journal:
     Args:
         path: the file; emptied here.
         heading: what the slice is about, JSON-able; the first line.
+        parent: process id of the campaign.
 
     Raises KvproofError when the disk is full. Ends the process once its parent is gone: the next
     campaign reads this file, so nothing may be added to it any more.
     """
 
-    def __init__(self, path: Path, heading: dict[str, Any]) -> None:
+    def __init__(self, path: Path, heading: dict[str, Any], *, parent: int) -> None:
         self.path = path
-        self._parent = os.getppid()
+        self._parent = parent
+        self._alive()
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
         except OSError as fault:
@@ -55,9 +57,12 @@ class Journal:
         """Close the file, which stays."""
         os.close(self._file)
 
-    def _line(self, text: str) -> None:
+    def _alive(self) -> None:
         if os.getppid() != self._parent:
             os._exit(1)
+
+    def _line(self, text: str) -> None:
+        self._alive()
         data = f"{text}\n".encode()
         try:
             written = os.write(self._file, data)

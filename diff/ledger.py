@@ -112,8 +112,12 @@ class Ledger:
                 self._add_pending(heading, running.trial)
         elif running.pending:
             found = self.store.rows("SELECT outcome FROM pending WHERE id=?", running.pending)
-            if found and found[0][0] is None:
-                self._incident(heading, kind, how, running.trial, repeats=None)
+            if found and found[0][0] is None:  # a killed campaign left it: no worker died of it yet
+                number = self._incident(heading, kind, how, running.trial, repeats=None)
+                self.store.change(
+                    "UPDATE pending SET outcome=? WHERE id=?", number, running.pending
+                )
+                return
             self._settle(running.pending, repeats=True)
         elif kind == "undecided":
             self._incident(heading, kind, how, running.trial, repeats=None)
@@ -239,6 +243,11 @@ class Ledger:
             label,
         )
         return [(str(a), str(b), str(c)) for a, b, c in rows]
+
+    def owing(self) -> list[tuple[str, str]]:
+        """Return the jobs, by writer and label, that have pending trials."""
+        rows = self.store.rows("SELECT DISTINCT writer, label FROM pending ORDER BY writer, label")
+        return [(str(writer), str(label)) for writer, label in rows]
 
     def pending(self, job: Job, most: int = 50) -> tuple[tuple[int, Trial], ...]:
         """Return trials of a job that a killed process left behind."""

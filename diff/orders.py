@@ -20,10 +20,12 @@ class Order:
     Args:
         job: the job.
         number: the job's how many-th slice; it decides the seed and how many shapes are drawn from.
+        parent: process id of the campaign.
         journal: file that trials are noted in before they run.
         name: the journal's name for the store; a slice is counted once under it.
         examples: folder of Hypothesis's example database for this job.
-        seconds: when to stop.
+        seconds: seconds to spend on trials, captures and other runners not counted.
+        left: seconds after which to stop all the same.
         most: trials to run at most; shrinking may run some more.
         limit: seconds that one trial may take.
         shrink: seconds that shrinking one finding may take.
@@ -35,10 +37,12 @@ class Order:
 
     job: Job
     number: int
+    parent: int
     journal: str
     name: int
     examples: str
     seconds: float
+    left: float
     most: int
     limit: float
     shrink: float = 10.0

@@ -24,6 +24,8 @@ class Plan:
         workers: processes.
         device: "cpu" or "cuda".
         limit: seconds that one trial may take.
+        patience: crashes and hangs of one writer after which it is set aside: further ones would
+            only cost time.
     """
 
     jobs: Sequence[Job]
@@ -34,6 +36,7 @@ class Plan:
     workers: int = 1
     device: str = "cpu"
     limit: float = 30.0
+    patience: int = 4
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,8 @@ from .palette import specials, target_of
 
 #: Rows of a failing trial that are tried alone, and in pairs.
 _ALONE, _PAIRS = 24, 5
+#: Places of a small pool.
+_POOL = 4
 
 
 def probes(job: Job) -> Iterator[Trial]:
@@ -28,10 +30,10 @@ def probes(job: Job) -> Iterator[Trial]:
     wrap; and each special value of the formats at each end of each source's row.
     """
     dims, rules = palette(job)[0], legal(job)
-    world = dims["WORLD"]
-    yield Trial(case=Case(dims=dims, pool=4, slots=()))
-    small = [*rules.reserved, *range(2 * world + 2), 4 * world - 1]
-    cases = [Case(dims=dims, pool=4, slots=(slot,)) for slot in dict.fromkeys(small)]
+    world, few = dims["WORLD"], min(_POOL, job.instance.pool.most)
+    small = [*rules.reserved, *range(2 * world + 2), few * world - 1]
+    cases = [Case(dims=dims, pool=few, slots=())]
+    cases += [Case(dims=dims, pool=few, slots=(slot,)) for slot in dict.fromkeys(small)]
     stride = max(_stride(job, dims))
     for power in (31, 32, 33):
         pool = (1 << power) // stride + 3
@@ -43,7 +45,7 @@ def probes(job: Job) -> Iterator[Trial]:
     for case in cases:
         if _legal_slots(job, case, rules):
             yield Trial(case=case)
-    at = _plain_slot(job, dims)
+    at = _plain_slot(job, dims, few)
     if at is None:
         return
     for segment in job.instance.contract.segments:
@@ -51,7 +53,7 @@ def probes(job: Job) -> Iterator[Trial]:
         for _, bits in specials(job.instance.dtypes[segment.source], target_of(job)):
             for column in sorted({0, width - 1}) if width else ():
                 payload = {(segment.source, 0, column): bits}
-                yield Trial(case=Case(dims=dims, pool=4, slots=(at,), payload=payload))
+                yield Trial(case=Case(dims=dims, pool=few, slots=(at,), payload=payload))
 
 
 def simpler(job: Job, trial: Trial) -> Iterator[Trial]:
@@ -80,12 +82,13 @@ def _simpler(job: Job, trial: Trial) -> Iterator[Trial]:
     yield replace(trial, case=replace(case, payload={}))
     yield replace(trial, case=replace(case, seed=0))
     world = case.dims["WORLD"]
-    fit = max([4, *(slot // world + 1 for slot in case.slots)])
+    few = min(_POOL, job.instance.pool.most)
+    fit = max([few, *(slot // world + 1 for slot in case.slots)])
     yield replace(trial, case=replace(case, pool=fit))
     for row, slot in enumerate(case.slots[:2]):
         for small in range(min(slot, 2 * world + 2)):
             slots = (*case.slots[:row], small, *case.slots[row + 1 :])
-            yield replace(trial, case=replace(case, slots=slots, pool=4))
+            yield replace(trial, case=replace(case, slots=slots, pool=few))
             yield replace(trial, case=replace(case, slots=slots))
     yield from (replace(trial, case=one) for one in _with_value(job, case))
 
@@ -134,10 +137,10 @@ def _legal_slots(job: Job, case: Case, rules: Legal) -> bool:
     return rules.repeats or len(set(real)) == len(real)
 
 
-def _plain_slot(job: Job, dims: Mapping[str, int]) -> int | None:
+def _plain_slot(job: Job, dims: Mapping[str, int], pool: int) -> int | None:
     """Return the smallest slot that must be stored."""
-    for slot in range(4 * dims["WORLD"]):
-        if accepted(job.instance, Case(dims=dims, pool=4, slots=(slot,)), 0):
+    for slot in range(pool * dims["WORLD"]):
+        if accepted(job.instance, Case(dims=dims, pool=pool, slots=(slot,)), 0):
             return slot
     return None
 

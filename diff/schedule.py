@@ -10,6 +10,9 @@ from ..spec.job import Job
 
 Name = tuple[str, str]
 
+#: Slices that a job may get after the budget, for trials that took a worker down.
+_OWED = 6
+
 
 class Schedule:
     """Jobs in turn, a fair share of every writer; a job stays with one worker while it can.
@@ -46,6 +49,7 @@ class Schedule:
         ]
         self._slices = dict(slices or {})
         self._begun: set[Name] = set()
+        self._owed: dict[Name, int] = {}
         self._dropped: set[Name] = set()
 
     def next(self, worker: int) -> tuple[Job, int, bool] | None:
@@ -64,6 +68,18 @@ class Schedule:
                 self._slices[name] = number + 1
                 self._begun.add(name)
                 return job, number, first
+        return None
+
+    def owed(self, names: Iterable[Name]) -> tuple[Job, int, bool] | None:
+        """Return the first of some jobs that was not dropped, a few times each, as `next` does."""
+        jobs = {(job.writer, job.label): job for queue in self._queues for job in queue}
+        for name in names:
+            given = self._owed.get(name, 0)
+            if name in jobs and name not in self._dropped and given < _OWED:
+                self._owed[name] = given + 1
+                number = self._slices.get(name, 0)
+                self._slices[name] = number + 1
+                return jobs[name], number, False
         return None
 
     def drop(self, job: Job) -> None:

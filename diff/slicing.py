@@ -13,7 +13,7 @@ from hypothesis.errors import HypothesisException
 
 from ..spec.errors import KvproofError
 from .api import Outcome, Prepared, Runner, Trial
-from .asking import alarm, ask
+from .asking import STARTING, Broken, Over, alarm, ask
 from .cases import classes, clauses, palette, trials
 from .journal import Journal, Key
 from .judging import keys, only, simplicity, told
@@ -31,14 +31,6 @@ _UNCHECKED = (
     HealthCheck.filter_too_much,
     HealthCheck.large_base_example,
 )
-
-
-class Over(BaseException):
-    """The slice's time or its trials are used up. Not an Exception: Hypothesis lets it pass."""
-
-
-class Broken(Exception):
-    """A trial shows a fault. Each fault has a class of its own: Hypothesis tells them by class."""
 
 
 class Slice:
@@ -61,15 +53,16 @@ class Slice:
         self._refused: dict[str, None] = {}
         self._stopped: Exception | None = None
         self._begun = time.monotonic()
-        self._until = self._begun + order.seconds
-        self._elsewhere = 0.0
+        self._captures = self._elsewhere = 0.0
+        self._shrinking: float | None = None
         heading = {"name": order.name, "writer": order.job.writer, "label": order.job.label}
-        self._journal = Journal(Path(order.journal), heading)
+        self._journal = Journal(Path(order.journal), heading, parent=order.parent)
 
     def run(self) -> Report:
         """Run the slice. Raises KvproofError: the contract allows no case, or the disk is full."""
         report = self.report
         try:
+            trials(self.order.job, self._dims())
             left_behind = self._run_old()
             if self.order.number == 0:
                 self._probe()
@@ -131,7 +124,17 @@ class Slice:
         self._note()
 
     def _over(self) -> bool:
-        return time.monotonic() >= self._until or self.report.cases >= self.order.most
+        return self._late() or self.report.cases >= self.order.most
+
+    def _late(self) -> bool:
+        """Tell whether the time is up; captures and other runners are not the trials' time."""
+        now = time.monotonic()
+        if self._shrinking is not None:
+            return now >= self._shrinking
+        spent = now - self._begun
+        return spent >= self.order.left or (
+            spent - self._captures - self._elsewhere >= self.order.seconds
+        )
 
     def _dims(self) -> tuple[Mapping[str, int], ...]:
         """Return the shapes to draw from: smallest and own first, more with every slice."""
@@ -156,7 +159,7 @@ class Slice:
         )
         @given(trials(order.job, self._dims()))
         def campaign(trial: Trial) -> None:
-            if self._over() and (not self._best or time.monotonic() >= self._until):
+            if self._over() and (not self._best or self._late()):
                 raise Over
             try:
                 outcome = self._run(trial)
@@ -189,7 +192,7 @@ class Slice:
     def _fault(self, key: Key) -> Exception:
         if key not in self._faults:
             self._faults[key] = type(f"Broken{len(self._faults)}", (Broken,), {})
-            self._until = max(self._until, time.monotonic()) + self.order.shrink
+            self._shrinking = max(self._shrinking or 0.0, time.monotonic()) + self.order.shrink
         return self._faults[key](" ".join(key))
 
     def _run(self, trial: Trial, *, pending: int = 0) -> Outcome | None:
@@ -198,6 +201,7 @@ class Slice:
         None where the writer refuses its shape.
         """
         self._journal.begin(trial, pending)
+        begun = time.monotonic()
         with alarm(self.order.limit):
             try:
                 prepared = self._preparer.prepare(self.order.job, trial.case)
@@ -205,6 +209,8 @@ class Slice:
                 self._refused[str(why)] = None
                 self._journal.end()
                 return None
+            finally:
+                self._captures += time.monotonic() - begun
             outcome = ask(self._first, prepared, trial)
         new = [key for key in keys(self.order.job, outcome) if key not in self._muted]
         for key in new:
@@ -233,7 +239,7 @@ class Slice:
             now = time.monotonic()
             if self._elsewhere > SHARE * (now - self._begun):
                 return
-            with alarm(self.order.limit):
+            with alarm(self.order.limit + STARTING):
                 other = ask(runner, prepared, trial)
             self._elsewhere += time.monotonic() - now
             if other.status == "skipped":
@@ -270,7 +276,7 @@ class Slice:
             prepared = self._preparer.prepare(self.order.job, trial.case)
             others: list[Outcome] = []
             for runner in self._others:
-                with alarm(self.order.limit):
+                with alarm(self.order.limit + STARTING):
                     others.append(ask(runner, prepared, trial))
             self._journal.end([key])
             mine = only(outcome, key)
@@ -286,5 +292,5 @@ class Slice:
             )
             self._muted.add(key)
         self._best.clear()
-        self._until = self._begun + self.order.seconds
+        self._shrinking = None
         return bool(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 from hypothesis import configuration
@@ -33,6 +34,9 @@ class FuzzSession(child_main.Session):
         """
         if not self._runners:
             configuration.set_hypothesis_home_dir(Path(home))
+            # What is slow to import must not count as the time of the first trial.
+            for name in ("torch", "triton"):
+                import_module(name)
             self._runners = open_runners(device=device)
         return [runner.name for runner in self._runners]
 
