@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..spec.expr import Expr
 from ..spec.job import Job
 from ..spec.reference import Expected, expected_stores, row_env, skipped
 from .family import Family
+from .ttir import Program
 
 #: Elements of a source that a replay builds at most.
 MOST_ELEMENTS = 1 << 22
@@ -116,8 +117,12 @@ class Contents:
         return expected_stores(self.instance, self.case, self.element)
 
 
-def evaluate_case(task: Task) -> Differences:
+def evaluate_case(task: Task, programs: Sequence[Program] | None = None) -> Differences:
     """Run a case on the torch domain and compare it with the naive reference.
+
+    Args:
+        task: the case with its launches.
+        programs: run in place of the launches' own IR, one for each.
 
     Raises Unsupported or KvproofError where it cannot be run.
     """
@@ -136,7 +141,7 @@ def evaluate_case(task: Task) -> Differences:
     def dense(data: bytes) -> Buffer:
         return Buffer(torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8))
 
-    for family in task.families:
+    for position, family in enumerate(task.families):
         arguments: dict[str, Any] = {}
         sizes: dict[str, str | None] = {}
         for info in family.launch.args:
@@ -156,7 +161,7 @@ def evaluate_case(task: Task) -> Differences:
                 arguments[info.name] = dense(contents.data(arg))
             else:
                 arguments[info.name] = Buffer.sparse()
-        program = parse_ttir(family.launch.ttir)
+        program = programs[position] if programs else parse_ttir(family.launch.ttir)
         made = evaluate(program, family.grid_at(env), arguments, record=True, conflicts=True)
         for store in made.stores:
             arg = sizes.get(store.arg)
