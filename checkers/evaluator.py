@@ -14,6 +14,7 @@ from typing import Any
 from ..spec.errors import KvproofError
 from .buffers import Buffer, Event, Failure, Store
 from .domain import Path, Unsupported, line_of
+from .effects import nested, touches_memory
 from .hazards import bytes_stored_twice, order_events
 from .optable import OPS
 from .planes import Pointer, Value
@@ -22,7 +23,7 @@ from .tensor_floats import cast
 from .tensor_integers import signed
 from .tensor_memory import Memory
 from .ttir import FloatType, IntType, Op, Program, PtrType, Region, Type
-from .walker import Walker, nested, touches_memory
+from .walker import Walker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +133,31 @@ class Compiled:
             inexact=tuple(sorted(domain.inexact)),
             conflicts=bytes_stored_twice(memory) if conflicts else None,
         )
+
+
+def batch_walk(
+    compiled: Compiled,
+    domain: TensorDomain,
+    arguments: Mapping[str, Buffer | float],
+    pointers: Mapping[str, Value],
+) -> None:
+    """Walk a program in a domain of the caller's, with the caller's pointers.
+
+    Args:
+        compiled: the program.
+        domain: its memory holds a buffer for each pointer.
+        arguments: as for `evaluate`.
+        pointers: what each pointer argument is, instead of the start of its buffer.
+
+    Raises as `evaluate` does.
+    """
+    values: dict[str, Value] = {}
+    for name, kind in compiled.program.args:
+        made = _argument(name, kind, arguments, {})
+        values[name] = pointers.get(name.removeprefix("%"), made)
+    trace = _Walk(compiled, domain, values).run()
+    if trace.effects:
+        raise trace.effects[0]
 
 
 _LEAVES = ("arith.constant", "tt.make_range")
