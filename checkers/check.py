@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 
 from ..spec.errors import KvproofError
@@ -14,6 +15,7 @@ from ..spec.job import Job
 from ..spec.launch import Launch
 from ..spec.verdict import Result, Verdict
 from .building import build
+from .certify import Certificate, Certifier
 from .child import Child
 from .decide import Decision, decide, largest_safe
 from .dropping import Recapture, drops
@@ -46,6 +48,7 @@ class JobReport:
         error: one line when the job could not be checked at all.
         queries: seconds of every question to the solver.
         tasks: (index of a refuted result, its replay); None where no case could be built.
+        certificate: what the second solver said, when it was asked.
     """
 
     job: Job
@@ -55,6 +58,7 @@ class JobReport:
     error: str | None = None
     queries: tuple[float, ...] = ()
     tasks: tuple[tuple[int, Task | None], ...] = ()
+    certificate: Certificate | None = None
 
 
 class Checker:
@@ -67,6 +71,11 @@ class Checker:
         timeout: seconds per question to the solver.
         workers: processes that `check_all` uses; one for each core, at most four, when None.
         child: the capturing child; one of its own when None.
+        certify: whether every UNSAT is asked again of a second solver.
+        dump: folder where every UNSAT question is written as SMT-LIB.
+
+    Raises:
+        KvproofError: the second solver is not installed, or the folder cannot be made.
     """
 
     def __init__(
@@ -78,7 +87,13 @@ class Checker:
         timeout: float = 10.0,
         workers: int | None = None,
         child: Child | None = None,
+        certify: bool = False,
+        dump: str = "",
     ) -> None:
+        self.certify, self.dump = certify, dump
+        self.certifier: Certifier | None = None
+        if certify or dump:
+            self.certifier = Certifier(certify, Path(dump) if dump else None)
         self.workers = min(4, os.cpu_count() or 1) if workers is None else workers
         self.invariants = frozenset(PROVED_BY_CHECK) if invariants is None else invariants
         self.drop = drop
@@ -110,7 +125,7 @@ class Checker:
     def check(self, job: Job) -> JobReport:
         """Check one job. A fault of the job becomes the report's error, not an exception."""
         begun = time.perf_counter()
-        solving = Solving(self.timeout)
+        solving = Solving(self.timeout, self.certifier)
         try:
             captured = sample(self.child, job)
             results: list[Result] = []
@@ -125,7 +140,13 @@ class Checker:
         seconds = time.perf_counter() - begun
         notes = (*job.notes, *captured.notes)
         return JobReport(
-            job, tuple(results), notes, seconds, None, tuple(solving.times), tuple(tasks)
+            job=job,
+            results=tuple(results),
+            notes=notes,
+            seconds=seconds,
+            queries=tuple(solving.times),
+            tasks=tuple(tasks),
+            certificate=self.certifier.take() if self.certify and self.certifier else None,
         )
 
     def check_all(self, jobs: Sequence[Job]) -> Iterator[JobReport]:
@@ -140,6 +161,8 @@ class Checker:
                 "invariants": sorted(self.invariants),
                 "drop": self.drop,
                 "timeout": self.timeout,
+                "certify": self.certify,
+                "dump": self.dump,
             }
             reports = check_parallel(jobs, self.workers, options)
         for report in reports:

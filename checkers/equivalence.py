@@ -35,9 +35,7 @@ def equivalent(original: Problem, other: Problem, solving: Solving) -> bool:
     if other.trace.effects or len(first) != len(second):
         return False
     try:
-        questions = [
-            _differ(original, a, b) for a, b in zip(first, second, strict=True)
-        ]
+        questions = [_differ(original, a, b) for a, b in zip(first, second, strict=True)]
     except Unsupported:
         return False
     bounds = [*original.bounds, *other.bounds]

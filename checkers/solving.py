@@ -10,6 +10,7 @@ from typing import Any
 import z3
 
 from .bitvectors import Term, is_const, term
+from .certify import Certifier
 from .integers import Integers, Untranslatable
 from .obligation import Obligation
 from .problem import Problem
@@ -38,9 +39,12 @@ class Solving:
 
     Args:
         timeout: seconds per query. A query that runs out is "unknown", never a success.
+        certifier: asks a second solver about every "unsat", which its contradiction makes
+            "unknown".
     """
 
     timeout: float = 10.0
+    certifier: Certifier | None = None
     queries: int = 0
     seconds: float = 0.0
     times: list[float] = field(default_factory=list)
@@ -66,7 +70,7 @@ class Solving:
         bounds = [term(made, 1) for made in (*problem.bounds, *more) if made is not True]
         asked = [*bounds, *self.parts(obligation, drop)]
         answer = self._over_integers(asked) if obligation.integers and not drop else None
-        answer = answer or self.solve(asked)
+        answer = self._certified(asked, answer) if answer else self.solve(asked)
         if not more:
             self._known[id(obligation), drop] = (obligation, answer)
         return answer
@@ -121,17 +125,23 @@ class Solving:
         solver = z3.SolverFor("QF_UFBV")
         solver.set("timeout", int(self.timeout * 1000))
         begun = time.perf_counter()
-        solver.add(*terms)
+        asked = list(terms)
+        solver.add(*asked)
         found = solver.check()
         seconds = time.perf_counter() - begun
         self.queries += 1
         self.seconds += seconds
         self.times.append(seconds)
         if found == z3.unsat:
-            return Answer("unsat", None, seconds)
+            return self._certified(asked, Answer("unsat", None, seconds))
         if found == z3.sat:
             return Answer("sat", solver.model(), seconds)
         return Answer("unknown", None, seconds, solver.reason_unknown())
+
+    def _certified(self, asked: list[Any], answer: Answer) -> Answer:
+        """Return an "unsat", or "unknown" where the second solver contradicts it."""
+        problem = None if self.certifier is None else self.certifier.unsat(asked)
+        return answer if problem is None else Answer("unknown", None, answer.seconds, problem)
 
     def holds(self, problem: Problem, obligation: Obligation) -> bool:
         """Tell whether an obligation is proved."""
