@@ -179,8 +179,8 @@ def source_loads(problem: Problem) -> Iterator[Obligation]:
         for segment in mine:
             for row in slot_rows:
                 at = term(row, WIDE)
-                begin = problem.evaluate(segment.begin, {**problem.env, "row": at, "col": 0})
-                column = term(offset, WIDE) - term(begin, WIDE)
+                begin = {**problem.env, "row": at, "col": 0}
+                column = problem.inverse(segment.begin, begin, offset, segment.source)
                 options.append(
                     conj(at >= 0, at < rows, problem.inside(segment, problem.env, column))
                 )

@@ -9,12 +9,12 @@ from typing import Any
 import z3
 
 from ..spec.contract import Instance
-from ..spec.expr import Expr
+from ..spec.expr import Expr, steps_by_one
 from ..spec.recipe import Binding
 from ..spec.rules import Compare, Segment
 from .access import Access
 from .bitvectors import Term, conj, disj, is_const, term
-from .domain import Trace
+from .domain import Trace, Unsupported
 from .family import Family
 from .lanes import Idx, Lanes, Pointer, cone
 from .symbolic import SymbolicDomain
@@ -198,9 +198,18 @@ class Problem:
         return expr.evaluate(env, ARITHMETIC)
 
     def column(self, segment: Segment, env: Mapping[str, Term], offset: Term) -> Term:
-        """Return the column of a segment that an element offset would be."""
-        first = self.evaluate(segment.at, {**env, "col": 0})
-        return term(offset, WIDE) - term(first, WIDE)
+        """Return the column of a segment that an element offset would be.
+
+        Raises Unsupported for a layout whose columns do not lie side by side: it has no such
+        inverse.
+        """
+        return self.inverse(segment.at, {**env, "col": 0}, offset, segment.name)
+
+    def inverse(self, at: Expr, env: Mapping[str, Term], offset: Term, what: str) -> Any:
+        """Return `offset` less the expression at column 0. Raises Unsupported as `column` does."""
+        if not steps_by_one(at, "col"):
+            raise Unsupported("the contract", what, f"columns of {at} do not lie side by side")
+        return term(offset, WIDE) - term(self.evaluate(at, env), WIDE)
 
     def inside(self, segment: Segment, env: Mapping[str, Term], column: Term) -> Term:
         """Return the condition that a column is one of the segment's."""

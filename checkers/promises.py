@@ -132,8 +132,8 @@ def ownership(problem: Problem, hit: Hit) -> Iterator[Obligation]:
 
 
 def _source_column(problem: Problem, segment: Segment, row: Term, offset: Term) -> Any:
-    begin = problem.evaluate(segment.begin, {**problem.env, "row": row, "col": 0})
-    return term(offset, WIDE) - term(begin, WIDE)
+    env = {**problem.env, "row": row, "col": 0}
+    return problem.inverse(segment.begin, env, offset, segment.source)
 
 
 def _in_row(problem: Problem, leaf: Leaf, row: Term) -> Term:

@@ -123,7 +123,6 @@ class TensorAlgebra:
         made = function(*(floats.decode(x, elem.name) for x in args))
         return floats.lower(floats.encode(made, elem.name), *args)
 
-
     def _magnitude(self, a: Value, w: int) -> Value:
         least = self.compare("eq", a, -(1 << (w - 1)), w)
         if least is True or (not is_plain(least) and bool(least.any())):

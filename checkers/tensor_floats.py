@@ -224,7 +224,10 @@ def _convert(raw: torch.Tensor, source: str, target: str, *, saturate: bool) -> 
     if not a.finite_only:
         over = over | (magnitude == ((1 << a.exponent) - 1) << a.mantissa)
     code = torch.where(over, overflow, code)
-    code = torch.where(_is_nan(wide, a), b.nan, code)
+    nan = _is_nan(wide, a)
+    code = torch.where(nan, b.nan, code)
+    if saturate and b.finite_only:
+        top = torch.where(nan, 0, top)
     return (top | code).to(DTYPE[b.bits])
 
 

@@ -127,12 +127,14 @@ def cast_bits(source: DType, target: DType, bits: int, *, saturate: bool = False
         bits: pattern as a non-negative int.
         saturate: overflow and infinities give the largest finite value with their sign (what
             Triton's conversion to e4m3fn does on NVIDIA hardware); otherwise they give infinity,
-            or NaN in a format without one. NaN gives the target's quiet NaN with its sign.
+            or NaN in a format without one. NaN gives the target's quiet NaN with its sign; saturating,
+            in a format without an infinity, the one without a sign (seen on an H200 for all NaN
+            of bf16 and f16).
     """
     sign = bits >> (source.bits - 1)
     top = sign << (target.bits - 1)
     if source.is_nan(bits):
-        return top | target.nan
+        return target.nan if saturate and target.finite_only else top | target.nan
     overflow = (
         target.largest if saturate else (target.nan if target.finite_only else target.largest + 1)
     )

@@ -188,6 +188,18 @@ def substitute(expr: Expr, replacements: Mapping[str, Expr]) -> Expr:
     return expr
 
 
+def steps_by_one(expr: Expr, name: str) -> bool:
+    """Tell whether an expression is a term without the symbol plus the symbol itself."""
+    if isinstance(expr, Sym):
+        return expr.name == name
+    if not isinstance(expr, Binary) or expr.op not in "+-":
+        return False
+    left, right = name in expr.left.symbols(), name in expr.right.symbols()
+    if left and not right:
+        return steps_by_one(expr.left, name)
+    return expr.op == "+" and right and not left and steps_by_one(expr.right, name)
+
+
 def cdiv(value: Expr | int, divisor: Expr | int) -> Expr:
     """Return the quotient rounded up, for a non-negative value and a positive divisor."""
     return binary("//", binary("+", value, binary("-", divisor, 1)), divisor)

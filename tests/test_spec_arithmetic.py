@@ -7,7 +7,7 @@ import torch
 from kvproof.checkers.integers import Integers, Untranslatable
 from kvproof.spec.dtypes import cast_bits, cast_table, dtype
 from kvproof.spec.errors import KvproofError
-from kvproof.spec.expr import Const, Sym, cdiv, substitute
+from kvproof.spec.expr import Const, Sym, cdiv, steps_by_one, substitute
 
 
 def test_an_expression_reads_as_it_was_written() -> None:
@@ -27,6 +27,20 @@ def test_neutral_elements_are_folded_and_nothing_else() -> None:
     a = Sym("a")
     assert (a + 0, 0 + a, a * 1, a // 1, a * 0) == (a, a, a, a, Const(0))
     assert a - 1 != a
+
+
+def test_columns_side_by_side_are_told_from_others() -> None:
+    place, col = Sym("place"), Sym("col")
+    assert steps_by_one(place // 4 * 64 + place % 4 * 16 + col, "col")
+    assert steps_by_one(col + place * 8 - 3, "col")
+    for other in (
+        place * 8 + col * 2,
+        place * 8 - col,
+        col + col,
+        place * 8,
+        (place + col) * 1 // 2,
+    ):
+        assert not steps_by_one(other, "col")
 
 
 def test_an_unbound_symbol_is_named() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from kvproof.checkers.check import Checker
+from kvproof.spec.rules import COL, PLACE
 from kvproof.spec.verdict import Result, Verdict
 
 from tests.jobs import job
@@ -175,3 +177,15 @@ def test_dropping_a_promise_shows_what_it_excludes() -> None:
     assert frame["slots-contiguous"].verdict is Verdict.REFUTED
     assert dropped["W6"]["slots>=0"].verdict is Verdict.PROVED
     assert dropped["W13"]["slots-distinct"].verdict is Verdict.REFUTED
+
+
+def test_a_layout_whose_columns_do_not_lie_side_by_side_is_not_guessed(checker: Checker) -> None:
+    """Without an inverse of the layout nothing is said of where a store lands."""
+    plain = job("masked", BARE)
+    contract = plain.instance.contract
+    packed = replace(contract.segments[0], at=PLACE * 400 + COL // 8 * 80 + COL % 8)
+    changed = replace(contract, segments=(packed,))
+    report = checker.check(replace(plain, instance=replace(plain.instance, contract=changed)))
+    verdicts = {result.invariant: result.verdict for result in report.results}
+    assert verdicts["W1"] is verdicts["W9"] is Verdict.UNSUPPORTED
+    assert verdicts["W2"] is not Verdict.PROVED
