@@ -1,6 +1,6 @@
 """Whole-memory cases per second: the torch domain, Triton's interpreter, ttsem; and a GPU.
 
-    python bench/throughput.py                              # CPU: torch domain and interpreter
+    python bench/throughput.py                              # CPU: torch domain, interpreter
     python bench/throughput.py --ttsem PATH/TO/PYTHON       # and ttsem, from its own environment
     python bench/throughput.py --device cuda                # one at a time, and in batches
 
@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-PARTS = ("torch domain", "interpreter", "ttsem", "GPU, one at a time", "GPU, batches")
+BURSTS, SINGLE = "torch domain, bursts", "torch domain"
+PARTS = (BURSTS, SINGLE, "interpreter", "ttsem", "GPU, one at a time", "GPU, batches")
 
 
 def job() -> Any:
@@ -65,11 +66,11 @@ def run_part(part: str, rows: int, seconds: float) -> dict[str, float]:
     from kvproof.diff.runner import EvaluatorRunner
 
     torch.set_num_threads(1)
-    made, todo = prepared(capture=part == "torch domain"), trials(128, rows)
-    if part == "GPU, batches":
-        return run_batches(made, todo[0], seconds)
-    device = "cpu" if part in PARTS[:2] else "cuda"
-    runner = EvaluatorRunner() if part == "torch domain" else LoadedRunner(device=device)
+    made, todo = prepared(capture=part in (BURSTS, SINGLE)), trials(128, rows)
+    if part in (BURSTS, "GPU, batches"):
+        return run_batches(part, made, todo[0], seconds)
+    device = "cpu" if part in PARTS[:3] else "cuda"
+    runner = EvaluatorRunner() if part == SINGLE else LoadedRunner(device=device)
     done = 0
     first = runner.run(made, todo[0])
     begun, spent = time.perf_counter(), time.process_time()
@@ -94,21 +95,23 @@ def prepared(*, capture: bool) -> Any:
     return Preparer(LocalCapture()).prepare(made, case)
 
 
-def run_batches(made: Any, trial: Any, seconds: float) -> dict[str, float]:
-    """Run batches of 512 variants: made, filled, launched, compared, one wait each."""
+def run_batches(part: str, made: Any, trial: Any, seconds: float) -> dict[str, float]:
+    """Run batches of variants: made, filled, run and compared, one wait each."""
     from kvproof.diff.batch import BatchRunner
+    from kvproof.diff.bursts import BurstRunner
     from kvproof.diff.hosting import LoadedRunner
     from kvproof.diff.variants import variants
 
-    runner = BatchRunner(LoadedRunner(device="cuda"))
-    runner.run(made, variants(made.job, trial, 512, seed=0))
+    size = 64 if part == BURSTS else 512
+    runner = BurstRunner() if part == BURSTS else BatchRunner(LoadedRunner(device="cuda"))
+    runner.run(made, variants(made.job, trial, size, seed=0))
     done, turn = 0, 1
     begun, spent = time.perf_counter(), time.process_time()
     while time.perf_counter() - begun < seconds:
-        wrong = runner.run(made, variants(made.job, trial, 512, seed=turn))
+        wrong = runner.run(made, variants(made.job, trial, size, seed=turn))
         if wrong:
-            raise SystemExit(f"a batch differs: {wrong}")
-        done, turn = done + 512, turn + 1
+            raise SystemExit(f"{part} differs: {wrong}")
+        done, turn = done + size, turn + 1
     return measured(done, begun, spent)
 
 
@@ -161,7 +164,7 @@ def main() -> None:
     if options.part:
         print(json.dumps(run_part(options.part, options.rows[0], options.seconds)))
         return
-    chosen = list(PARTS[:2] if options.device == "cpu" else PARTS[3:])
+    chosen = list(PARTS[:3] if options.device == "cpu" else PARTS[4:])
     if options.ttsem:
         chosen.append("ttsem")
     print(machine())

@@ -116,8 +116,8 @@ class EvaluatorRunner:
         chunks: dict[str, list[tuple[Array, Array]]] = {arg: [] for arg in arena.sparse}
         conflicts = record or self.conflicts
         for family in prepared.families_at(case.rows):
-            arguments, owners = self._arguments(prepared, arena, family, env, buffers)
-            done = self._program(family).run(
+            arguments, owners = kernel_arguments(prepared, arena, family, env, buffers)
+            done = self.program(family).run(
                 family.grid_at(env), arguments, record=record, conflicts=conflicts
             )
             made.events += done.events
@@ -139,51 +139,52 @@ class EvaluatorRunner:
             made.sparse[arg] = _last_of_each(offsets, bits)
         return made
 
-    def _program(self, family: Family) -> Compiled:
+    def program(self, family: Family) -> Compiled:
+        """Return a launch's program, parsed and prepared once."""
         text = family.launch.ttir
         if text not in self._programs:
             self._programs[text] = compile_program(parse_ttir(text))
         return self._programs[text]
 
-    def _arguments(
-        self,
-        prepared: Prepared,
-        arena: Arena,
-        family: Family,
-        env: dict[str, int],
-        buffers: dict[str, torch.Tensor],
-    ) -> tuple[dict[str, Buffer | float], dict[str, tuple[str, int, int]]]:
-        """Return the kernel's arguments, and whose tensor each pointer belongs to.
 
-        An owner is (argument, elements from its start, bytes of an element).
-        """
-        arguments: dict[str, Buffer | float] = {}
-        owners: dict[str, tuple[str, int, int]] = {}
-        for info in family.launch.args:
-            if info.kind == "scalar":
-                value = family.scalars[info.name]
-                known = isinstance(value, (int, float))
-                arguments[info.name] = value if known else value.evaluate(env)
-            if info.kind != "pointer":
-                continue
-            name = info.tensor or ""
-            arg = prepared.job.binding.contract_arg(name.removeprefix("~")) or ""
-            region = arena.regions.get(arg)
-            if region is None:
-                arguments[info.name] = _extra(prepared, name.removeprefix("~"))
-                owners[info.name] = (name, 0, 1)
-                continue
-            size = region.form.fmt.size
-            owners[info.name] = (arg, info.byte_offset // size, size)
-            if name.startswith("~"):
-                arguments[info.name] = _copied(arena, arg, info.type)
-                owners[info.name] = (name, 0, size)
-            elif arg in arena.sparse:
-                arguments[info.name] = Buffer.sparse()
-            else:
-                data = buffers[region.storage]
-                arguments[info.name] = Buffer(data, region.start + info.byte_offset)
-        return arguments, owners
+def kernel_arguments(
+    prepared: Prepared,
+    arena: Arena,
+    family: Family,
+    env: dict[str, int],
+    buffers: dict[str, torch.Tensor],
+) -> tuple[dict[str, Buffer | float], dict[str, tuple[str, int, int]]]:
+    """Return the kernel's arguments, and whose tensor each pointer belongs to.
+
+    An owner is (argument, elements from its start, bytes of an element).
+    """
+    arguments: dict[str, Buffer | float] = {}
+    owners: dict[str, tuple[str, int, int]] = {}
+    for info in family.launch.args:
+        if info.kind == "scalar":
+            value = family.scalars[info.name]
+            known = isinstance(value, (int, float))
+            arguments[info.name] = value if known else value.evaluate(env)
+        if info.kind != "pointer":
+            continue
+        name = info.tensor or ""
+        arg = prepared.job.binding.contract_arg(name.removeprefix("~")) or ""
+        region = arena.regions.get(arg)
+        if region is None:
+            arguments[info.name] = _extra(prepared, name.removeprefix("~"))
+            owners[info.name] = (name, 0, 1)
+            continue
+        size = region.form.fmt.size
+        owners[info.name] = (arg, info.byte_offset // size, size)
+        if name.startswith("~"):
+            arguments[info.name] = _copied(arena, arg, info.type)
+            owners[info.name] = (name, 0, size)
+        elif arg in arena.sparse:
+            arguments[info.name] = Buffer.sparse()
+        else:
+            data = buffers[region.storage]
+            arguments[info.name] = Buffer(data, region.start + info.byte_offset)
+    return arguments, owners
 
 
 def _extra(prepared: Prepared, name: str) -> Buffer:

@@ -18,7 +18,7 @@ def encode(bits):
         tnan = largest + 1 | 1 << (tman - 1)
         over = largest if SATURATE else largest + 1
     if rest == (1 << (sbits - 1)) - 1 if sfinite else rest > sinf:
-        return top | tnan
+        return tnan if SATURATE and tfinite else top | tnan
     if not sfinite and rest == sinf:
         return top | over
     if rest == 0:

@@ -127,9 +127,9 @@ def cast_bits(source: DType, target: DType, bits: int, *, saturate: bool = False
         bits: pattern as a non-negative int.
         saturate: overflow and infinities give the largest finite value with their sign (what
             Triton's conversion to e4m3fn does on NVIDIA hardware); otherwise they give infinity,
-            or NaN in a format without one. NaN gives the target's quiet NaN with its sign; saturating,
-            in a format without an infinity, the one without a sign (seen on an H200 for all NaN
-            of bf16 and f16).
+            or NaN in a format without one. NaN gives the target's quiet NaN with its sign, but
+            saturating, in a format without an infinity, the one without a sign (seen on an H200
+            for every NaN of bf16 and f16).
     """
     sign = bits >> (source.bits - 1)
     top = sign << (target.bits - 1)
