@@ -16,7 +16,7 @@ from .bitvectors import BitVectors, Term, is_const, term
 from .family import Family
 from .lanes import Pointer
 from .pointers import stored_memories
-from .problem import ARITHMETIC, WIDE, Problem, truth, widen
+from .problem import ARITHMETIC, TEMPORARY, WIDE, Problem, truth, widen
 from .symbolic import SymbolicDomain, arguments
 from .ttir import IntType, Program, PtrType, Type
 from .walker import Walker
@@ -73,7 +73,7 @@ def build(
             size = Type(kind.elem.pointee).element_bytes()
             if info.byte_offset % size:
                 raise ContractError(f"{info.name} is not aligned to its elements")
-            memory = info.tensor or f"a temporary behind {info.name}"
+            memory = info.tensor or f"{TEMPORARY}{info.name}"
             memories[name] = memory
             values[name] = Pointer(memory, info.byte_offset // size, kind.elem.pointee)
         else:

@@ -9,6 +9,7 @@ from typing import Any
 import z3
 
 from ..spec.contract import Instance
+from ..spec.dtypes import dtype
 from ..spec.expr import Expr, steps_by_one
 from ..spec.recipe import Binding
 from ..spec.rules import Compare, Segment
@@ -18,9 +19,11 @@ from .domain import Trace, Unsupported
 from .family import Family
 from .lanes import Idx, Lanes, Pointer, cone
 from .symbolic import SymbolicDomain
-from .ttir import Program
+from .ttir import Program, Type
 
 WIDE = 64
+#: How a memory is named that belongs to no tensor of the call.
+TEMPORARY = "a temporary behind "
 
 
 class Wide:
@@ -126,8 +129,17 @@ class Problem:
     slot_stride: Term = 1
 
     def place_of(self, pointer: Pointer) -> tuple[str | None, Term]:
-        """Return (contract argument, element offset from its first element) of an address."""
-        return self.binding.contract_arg(pointer.arg), pointer.offset
+        """Return (contract argument, element offset from its first element) of an address.
+
+        Raises Unsupported where the kernel sees elements of another size than the contract's.
+        """
+        arg = self.binding.contract_arg(pointer.arg)
+        if arg is not None and arg in self.instance.contract.arguments():
+            wanted = dtype(self.instance.dtypes[arg]).size
+            if Type(pointer.elem).element_bytes() != wanted:
+                why = f"elements of {Type(pointer.elem).element_bytes()} bytes, not of {wanted}"
+                raise Unsupported(f"the pointer into {arg}", self.family.launch.kernel, why)
+        return arg, pointer.offset
 
     def lane_terms(self, access: Access, tag: str = "") -> Idx:
         """Return fresh lane indices for an access; a dimension of one lane is 0."""

@@ -13,7 +13,7 @@ from .bitvectors import Term, conj, disj, neg, term
 from .domain import Unsupported, line_of
 from .lanes import Lanes
 from .obligation import Obligation, slot_givens
-from .problem import WIDE, Hit, Problem, truth
+from .problem import TEMPORARY, WIDE, Hit, Problem, truth
 from .provenance import Leaf, leaves
 
 
@@ -45,10 +45,16 @@ def places(problem: Problem, hit: Hit, env: dict[str, Term]) -> list[tuple[Segme
     return found
 
 
+def is_temporary(arg: str | None) -> bool:
+    """Tell whether a memory is one that the host function made for itself."""
+    return arg is None or arg.startswith((TEMPORARY, "~"))
+
+
 def frame(problem: Problem, hit: Hit) -> Iterator[Obligation]:
     """W1: a store hits a segment of the accepted row whose slot it loaded."""
     if hit.arg not in problem.instance.contract.caches():
-        if hit.arg not in problem.instance.contract.arguments():
+        named = problem.instance.contract.arguments()
+        if hit.arg not in named and not is_temporary(hit.arg):
             yield Obligation(
                 invariant="W1",
                 op=hit.access.op,

@@ -90,6 +90,25 @@ def condition_wraps(value: Lanes, path: Term) -> Iterator[Wrap]:
             yield Wrap(node.op, conj(guard, found))
 
 
+def choices(value: Lanes, idx: Idx, active: Term) -> list[tuple[Lanes, Term]]:
+    """Return the conditions that choose between elements on the way to a store.
+
+    They decide which element is stored as a mask does. What is computed from elements themselves
+    may wrap as it likes.
+    """
+    found: list[tuple[Lanes, Term]] = []
+    for node, here, guard in cone(value, idx, guard=active):
+        if node.op is not None and node.op.name == "arith.select" and node.deps is not None:
+            condition, at, _ = node.deps(here)[0]
+            found.append((_fixed(condition, at), guard))
+    return found
+
+
+def _fixed(value: Lanes, idx: Idx) -> Lanes:
+    """Return a value that stands at one lane index, whatever index it is asked at."""
+    return Lanes(value.shape, lambda _: value.at(idx), None, lambda _: [(value, idx, True)])
+
+
 def cone_wraps(access: Access, idx: Idx, lanes: Term) -> Iterator[Wrap]:
     """Yield every operation behind a lane's address and mask, and behind a choice of its value.
 
@@ -106,6 +125,8 @@ def cone_wraps(access: Access, idx: Idx, lanes: Term) -> Iterator[Wrap]:
     roots: list[tuple[Lanes, Term]] = [(access.pointer, conj(lanes, access.active(idx)))]
     if access.mask is not None:
         roots.append((access.mask, conj(lanes, access.path)))
+    if access.kind == "store" and access.value is not None:
+        roots += choices(access.value, idx, conj(lanes, access.active(idx)))
     seen: set[tuple[Any, ...]] = set()
     places = [(root, idx, needed) for root, needed in roots]
     places += _choices(access, idx, roots[0][1])

@@ -55,6 +55,10 @@ RIGHT = [
     ("waiting", BARE, {}),
     ("tuned", BARE, {}),
     ("through_double", BARE, {}),
+    ("choosing", ROPE, {}),
+    ("choosing", ROPE, {"nope": 100, "rope": 60}),
+    ("choosing_narrow", ROPE, {}),
+    ("as_words", BARE, {}),
     ("masked_narrow", BARE, {"slots": "i32", "pool": 1 << 20}),
 ]
 
@@ -79,6 +83,8 @@ WRONG = [
     ("plus_zero", BARE, {}, {"W10"}),
     ("without_nan", BARE, {}, {"W10"}),
     ("waiting_late", BARE, {}, {"W15"}),
+    # Which element is stored is decided in 8 bits: right up to column 127.
+    ("choosing_narrow", ROPE, {"nope": 100, "rope": 60}, {"W4"}),
 ]
 
 
@@ -121,6 +127,13 @@ UNSUPPORTED = [
     ("atomic", {}, set(), {"W1", "W2", "W4", "W6", "W7", "W8", "W9", "W10", "W13"}),
     # A sum over lanes has no row in the op table: only the value depends on it.
     ("summed", {}, set(), {"W10"}),
+    # The kernel stores words over elements of two bytes: the contract speaks of elements.
+    (
+        "as_words",
+        {"dtype": "bf16"},
+        set(),
+        {"W1", "W2", "W6", "W7", "W8", "W9", "W10", "W13"},
+    ),
     # What is loaded from memory that the kernel stores is not known.
     ("clearing", {}, {"W8"}, {"W10"}),
 ]
