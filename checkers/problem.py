@@ -138,7 +138,8 @@ class Problem:
             wanted = dtype(self.instance.dtypes[arg]).size
             if Type(pointer.elem).element_bytes() != wanted:
                 why = f"elements of {Type(pointer.elem).element_bytes()} bytes, not of {wanted}"
-                raise Unsupported(f"the pointer into {arg}", self.family.launch.kernel, why)
+                launch = self.family.launch
+                raise Unsupported(f"the pointer into {arg}", f"{launch.file}:{launch.line}", why)
         return arg, pointer.offset
 
     def lane_terms(self, access: Access, tag: str = "") -> Idx:
