@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -116,8 +117,7 @@ def require_second() -> None:
 
 def ask(text: str, *, timeout: float) -> tuple[str, str]:
     """Return ("sat", "unsat" or "unknown", why it is unknown) for an SMT-LIB script."""
-    import bitwuzla
-
+    bitwuzla: Any = import_module("bitwuzla")
     options: Any = bitwuzla.Options()
     options.set(bitwuzla.Option.TIME_LIMIT_PER, int(timeout * 1000))
     try:

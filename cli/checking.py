@@ -17,6 +17,7 @@ from .casefile import CaseFile
 from .outcome import Outcome
 from .progress import progress
 from .request import Request, jobs
+from .second import NO_SECOND, Second
 
 if TYPE_CHECKING:
     from ..checkers.check import JobReport
@@ -38,12 +39,13 @@ class Checking(Protocol):
 
 
 def open_checker(
-    invariants: frozenset[str] | None, *, drop: bool
+    invariants: frozenset[str] | None, *, drop: bool, second: Second = NO_SECOND
 ) -> AbstractContextManager[Checking]:
     """Return a checker; the solver is imported here, so that other commands start fast."""
     from ..checkers.check import Checker
 
-    return Checker(invariants=invariants, drop=drop)
+    dump = "" if second.dump is None else str(second.dump)
+    return Checker(invariants=invariants, drop=drop, certify=second.certify, dump=dump)
 
 
 def run_case(job: Job, case: Case, about: str, statement: str) -> Replayed:
@@ -76,7 +78,12 @@ def wanted(names: Iterable[str]) -> frozenset[str] | None:
 
 
 def check(
-    request: Request, *, invariants: frozenset[str] | None, drop: bool, console: Console
+    request: Request,
+    *,
+    invariants: frozenset[str] | None,
+    drop: bool,
+    console: Console,
+    second: Second = NO_SECOND,
 ) -> Outcome:
     """Check every job of a request and replay its counterexamples.
 
@@ -85,18 +92,21 @@ def check(
         invariants: the invariants to decide; None for all.
         drop: whether assumptions are dropped in turn.
         console: where progress is told.
+        second: whether a second solver is asked, and where questions are written.
 
     Raises:
-        KvproofError: the request does not fit, or every one of its jobs fails in the same way.
+        KvproofError: the request does not fit, the second solver is missing, or every one of its
+            jobs fails in the same way.
     """
     from .interrupt import interruptible
 
+    asked = {"second": second} if second else {}
     todo = jobs(request, console=console)
     begun = time.perf_counter()
     reports: list[JobReport] = []
     with (
         interruptible(),
-        open_checker(invariants, drop=drop) as checker,
+        open_checker(invariants, drop=drop, **asked) as checker,
         progress(console, todo) as report,
     ):
         report(0)

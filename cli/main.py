@@ -11,12 +11,14 @@ import typer
 from rich.console import Console
 
 from ..spec.errors import KvproofError
+from . import mutate, selftest
 from .front import FrontDoor
 from .layout import Front
+from .second import Certify, DumpSmt, Second
 
 _EXITS = (
     "Exit code: 0 everything is proved, 1 a contract is broken, 2 wrong usage or input, "
-    "3 something is neither proved nor refuted."
+    "3 something is neither proved nor refuted, 4 two solvers contradict each other."
 )
 
 app = typer.Typer(
@@ -110,12 +112,15 @@ def check(
             "--json", metavar="FILE", help="Write the report as JSON; - is standard output."
         ),
     ] = "",
+    certify: Certify = False,  # noqa: FBT002 - a flag
+    dump_smt: DumpSmt = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where counterexamples are written.")
     ] = Path(".kvproof"),
 ) -> None:
     """Check the writers of a release, or one of yours."""
     from .casefile import write_cases
+    from .certifying import print_certificate
     from .checking import check as run
     from .checking import wanted
     from .render import print_outcome
@@ -129,7 +134,14 @@ def check(
         symbolic=symbolic_dims,
     )
     errors = Console(stderr=True)
-    outcome = run(request, invariants=wanted(invariant or ()), drop=not no_drop, console=errors)
+    second = Second(certify=certify, dump=dump_smt)
+    outcome = run(
+        request,
+        invariants=wanted(invariant or ()),
+        drop=not no_drop,
+        console=errors,
+        second=second,
+    )
     fault: KvproofError | None = None
     try:
         write_cases(outcome, out)
@@ -138,9 +150,10 @@ def check(
     except KvproofError as problem:
         fault = problem  # what was found is shown all the same
     print_outcome(Front(stderr=report == "-"), outcome)
+    forced = print_certificate(errors, outcome)
     if fault is not None:
         raise fault
-    raise typer.Exit(outcome.exit_code(strict=strict))
+    raise typer.Exit(forced or outcome.exit_code(strict=strict))
 
 
 @app.command(
@@ -263,6 +276,10 @@ def list_(
     from .listing import print_listing
 
     print_listing(Front(), engine)
+
+
+app.command(epilog=mutate.EXITS)(mutate.mutate)
+app.command(epilog=selftest.EXITS)(selftest.selftest)
 
 
 def _write_report(place: str, outcome: object, *, strict: bool) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from .program_rules import BITS, TRITON
-from .programs import Record, edges
+from .program_types import BITS, TRITON
+from .programs import Record
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Builder:
     gpu: bool
     lanes: tuple[int, ...]
     grid: tuple[int, int, int]
-    ttir: list[str] = field(default_factory=lambda: [])
-    source: list[str] = field(default_factory=lambda: [])
-    records: list[Record] = field(default_factory=lambda: [])
-    pool: list[Value] = field(default_factory=lambda: [])
-    inputs: dict[str, int] = field(default_factory=lambda: {})
-    outputs: dict[str, int] = field(default_factory=lambda: {})
+    ttir: list[str] = field(default_factory=list)
+    source: list[str] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    pool: list[Value] = field(default_factory=list)
+    inputs: dict[str, int] = field(default_factory=dict)
+    outputs: dict[str, int] = field(default_factory=dict)
     controls: tuple[int, ...] = ()
     depth: int = 0
     names: int = 0
@@ -48,9 +48,11 @@ class Builder:
     # --- text ---------------------------------------------------------------------------
 
     def kind(self, elem: str, *, scalar: bool) -> str:
+        """Return the type of a value of that element type."""
         return elem if scalar else f"tensor<{'x'.join(map(str, self.lanes))}x{elem}>"
 
     def name(self) -> str:
+        """Return a name that no value has yet."""
         self.names += 1
         return f"v{self.names}"
 
@@ -63,6 +65,7 @@ class Builder:
         return name
 
     def line(self, text: str, expr: str = "") -> None:
+        """Write a line that makes no value."""
         if text:
             self.ttir.append(text)
         if expr:
@@ -75,7 +78,8 @@ class Builder:
         for axis, letter in enumerate("xyz"):
             self.emit(f"tt.get_program_id {letter} : i32", f"tl.program_id({axis})", f"p{axis}")
         x, y, _ = self.grid
-        self.scalar_constant("gy", y), self.scalar_constant("gx", x)
+        self.scalar_constant("gy", y)
+        self.scalar_constant("gx", x)
         self.scalar_constant("width", prod(self.lanes))
         self.emit("arith.muli %p2, %gy : i32", "p2 * gy", "s0")
         self.emit("arith.addi %s0, %p1 : i32", "s0 + p1", "s1")
@@ -123,6 +127,7 @@ class Builder:
         self.emit(f"arith.addi %s4, %{lane} : {whole}", f"s4 + {lane}", "off")
 
     def scalar_constant(self, name: str, value: int) -> str:
+        """Make an i32 constant."""
         return self.emit(f"arith.constant {value} : i32", f"tl.full((), {value}, tl.int32)", name)
 
     def constant(self, elem: str, bits: int, *, scalar: bool) -> str:
@@ -147,9 +152,10 @@ class Builder:
             f"%{self.constant('i32', first, scalar=scalar)} : {kind}",
             f"{'one' if scalar else 'off'} + {first}",
         )
-        return self._pointer(base, elem, offset, kind, scalar=scalar)
+        return self.pointer(base, elem, offset, kind, scalar=scalar)
 
-    def _pointer(self, base: str, elem: str, offset: str, kind: str, *, scalar: bool) -> str:
+    def pointer(self, base: str, elem: str, offset: str, kind: str, *, scalar: bool) -> str:
+        """Add an offset to an argument."""
         pointers = self.kind(f"!tt.ptr<{elem}>", scalar=scalar)
         start = base
         if not scalar:
@@ -218,94 +224,20 @@ class Builder:
                 f"arith.addi %{at}, %{self.constant('i32', first, scalar=scalar)} : {places}",
                 f"{at} + {first}",
             )
-            pointer = self._pointer(base, held, at, places, scalar=scalar)
+            pointer = self.pointer(base, held, at, places, scalar=scalar)
         else:
             pointer = self.address(base, held, first, scalar=scalar)
         pointers = self.kind(f"!tt.ptr<{held}>", scalar=scalar)
         self.line(f"tt.store %{pointer}, %{value} : {pointers}", f"tl.store({pointer}, {value})")
         return first
 
-    def leaf(self, elem: str, pick: int, *, scalar: bool) -> Value:
-        """Make a value from memory, a constant, an index or a scalar."""
-        if elem == "i1":
-            byte = self.leaf("i8", pick, scalar=scalar)
-            kind = self.kind("i8", scalar=scalar)
-            name = self.emit(
-                f"arith.trunci %{byte.name} : {kind} to {self.kind('i1', scalar=scalar)}",
-                f"(({byte.name} & 1) != 0)",
-            )
-            return self.note(
-                name, elem, ("arith.trunci", "arith.trunci i8 to i1"), (byte,), scalar=scalar
-            )
-        if pick == 1 and elem == "i32":
-            name = "one" if scalar else "off"
-            return self.note(name, elem, ("index", "index"), (), scalar=scalar)
-        if pick == 2:
-            bits = edges(elem)[self.names % len(edges(elem))]
-            name = self.constant(elem, bits, scalar=scalar)
-            return self.note(
-                name, elem, ("arith.constant", f"arith.constant {elem}"), (), scalar=scalar
-            )
-        if pick in (3, 4) and not scalar:
-            return self._spread(elem, pick)
-        count = prod(self.grid) * (1 if scalar else prod(self.lanes))
-        base = f"x_{elem}"
-        first = self.inputs.get(base, 0)
-        self.inputs[base] = first + count
-        pointer = self.address(base, elem, first, scalar=scalar)
-        pointers = self.kind(f"!tt.ptr<{elem}>", scalar=scalar)
-        operands: tuple[Value, ...] = ()
-        more, words = "", ""
-        if pick == 5:
-            mask = self.leaf("i1", 0, scalar=scalar)
-            other = self.leaf(elem, 2, scalar=scalar)
-            operands = (mask, other)
-            more, words = (
-                f", %{mask.name}, %{other.name}",
-                f", mask={mask.name}, other={other.name}",
-            )
-        name = self.emit(f"tt.load %{pointer}{more} : {pointers}", f"tl.load({pointer}{words})")
-        label = f"tt.load {elem}" + (" with a mask" if operands else "")
-        return self.note(name, elem, ("tt.load", label), operands, scalar=scalar)
-
-    def _spread(self, elem: str, pick: int) -> Value:
-        """Splat a scalar, or broadcast a row of a two-dimensional tensor."""
-        scalar = self.leaf(elem, 0, scalar=True)
-        whole = self.kind(elem, scalar=False)
-        if pick == 3 or len(self.lanes) == 1:
-            name = self.emit(f"tt.splat %{scalar.name} : {elem} -> {whole}", "")
-            self.line(
-                "", f"{name} = tl.broadcast_to({scalar.name}, {', '.join(map(str, self.lanes))})"
-            )
-            return self.note(name, elem, ("tt.splat", f"tt.splat {elem}"), (scalar,), scalar=False)
-        m, n = self.lanes
-        row, col = f"tensor<{n}x{elem}>", f"tensor<1x{n}x{elem}>"
-        base = f"x_{elem}"
-        first = self.inputs.get(base, 0)
-        self.inputs[base] = first + n
-        at = self.emit(
-            f"arith.constant dense<{first}> : tensor<{n}xi32>", f"tl.full([{n}], {first}, tl.int32)"
-        )
-        at = self.emit(f"arith.addi %r1, %{at} : tensor<{n}xi32>", f"r1 + {at}")
-        pointers = f"tensor<{n}x!tt.ptr<{elem}>>"
-        start = self.emit(f"tt.splat %{base} : !tt.ptr<{elem}> -> {pointers}", "")
-        pointer = self.emit(
-            f"tt.addptr %{start}, %{at} : {pointers}, tensor<{n}xi32>", f"{base} + {at}"
-        )
-        name = self.emit(f"tt.load %{pointer} : {pointers}", f"tl.load({pointer})")
-        name = self.emit(
-            f"tt.expand_dims %{name} {{axis = 0 : i32}} : {row} -> {col}", f"{name}[None, :]"
-        )
-        name = self.emit(
-            f"tt.broadcast %{name} : {col} -> {whole}", f"tl.broadcast_to({name}, {m}, {n})"
-        )
-        return self.note(name, elem, ("tt.broadcast", f"tt.broadcast {elem}"), (), scalar=False)
-
     def pick(self, elem: str, number: int, *, scalar: bool) -> Value:
         """Return a value of that type: a known one, the newest first, or a new leaf."""
+        from .program_leaves import leaf
+
         known = [v for v in reversed(self.pool) if v.elem == elem and v.scalar == scalar][:5]
         if number < len(known):
             return known[number]
-        made = self.leaf(elem, number - len(known), scalar=scalar)
+        made = leaf(self, elem, number - len(known), scalar=scalar)
         self.pool.append(made)
         return made

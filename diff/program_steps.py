@@ -6,7 +6,8 @@ import random
 from collections.abc import Sequence
 
 from .program_builder import Builder, Value
-from .program_rules import BITS, Rule, rules
+from .program_rules import rules
+from .program_types import BITS, Rule
 from .programs import Program, Step, fill
 
 #: Steps that are no op: a choice, a loop that carries a value, a loop that stores.
@@ -183,7 +184,7 @@ def _power(elem: str, exponent: int) -> int:
 # --- control --------------------------------------------------------------------------------
 
 
-def _common(writer: Builder, number: int) -> str:
+def _common(number: int) -> str:
     """Return an element type that a choice or loop passes on."""
     return _CARRIED[number % len(_CARRIED)]
 
@@ -191,7 +192,7 @@ def _common(writer: Builder, number: int) -> str:
 def _choice(writer: Builder, step: Step, then: list[Step], rest: list[Step]) -> None:
     otherwise = [rest.pop(0) for _ in range(min(len(rest), step[3] % 3))]
     condition = writer.pick("i1", step[2], scalar=True)
-    elem, scalar = _common(writer, step[1]), step[1] >= 128
+    elem, scalar = _common(step[1]), step[1] >= 128
     kind = writer.kind(elem, scalar=scalar)
     made = writer.name()
     ops, outer = writer.controls, len(writer.pool)
@@ -226,9 +227,9 @@ def _index(writer: Builder, name: str) -> None:
     writer.pool.append(value)
 
 
-def _carry(writer: Builder, step: Step, body: list[Step], rest: list[Step]) -> None:
+def _carry(writer: Builder, step: Step, body: list[Step], _rest: list[Step]) -> None:
     trips, bounds = _bounds(writer, step)
-    elem, scalar = _common(writer, step[1] >> 2), step[1] >= 128
+    elem, scalar = _common(step[1] >> 2), step[1] >= 128
     kind = writer.kind(elem, scalar=scalar)
     start = writer.pick(elem, step[4], scalar=scalar)
     made, carried, index = writer.name(), writer.name(), writer.name()
@@ -257,7 +258,7 @@ def _carry(writer: Builder, step: Step, body: list[Step], rest: list[Step]) -> N
     )
 
 
-def _loop(writer: Builder, step: Step, body: list[Step], rest: list[Step]) -> None:
+def _loop(writer: Builder, step: Step, body: list[Step], _rest: list[Step]) -> None:
     trips, bounds = _bounds(writer, step)
     if not len(trips):
         return

@@ -1,8 +1,8 @@
 """Small random Triton programs as data: IR, source, inputs, and a record of every value.
 
 Hypothesis draws a list of small numbers (`program_strategy`), which `program_steps.build` reads as
-a program, so a failing one shrinks to few ops with small operands. Every value is stored, which is how a disagreement names
-the op and the operands that show it.
+a program, so a failing one shrinks to few ops with small operands. Every value is stored, which is
+how a disagreement names the op and the operands that show it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .program_rules import BITS
+from .program_types import BITS
 
 #: Lanes of a program, one or two dimensions.
 SHAPES = ((8,), (16,), (4, 4), (2, 8), (1,), (32,))

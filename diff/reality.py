@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .program_rules import BITS
+from .program_types import BITS
 from .programs import Program, Record, memory_of, stored
 from .tally import Disagreement, Tally, is_nan, operand, operands, pattern, where
 
@@ -33,13 +33,29 @@ _FAULTS = {
 }
 
 
+_BITS = "bf16 is computed on its bit patterns, or truncated"
+_ZERO = "a masked-off lane loses the sign of a default of -0.0"
+_SIGNALLING = "folding a constant, the compiler lets a signalling NaN win against a number"
+_E5M2 = "f8E5M2 to bf16 makes infinities and NaNs finite numbers"
+#: Run -> op -> what it is known to do otherwise.
+FAULTS: dict[str, dict[str, str]] = {
+    "interpreter": {**dict.fromkeys(sorted(_BF16), _BITS), "tt.load": _ZERO, **_FAULTS},
+    "gpu": {
+        "arith.maxnumf": _SIGNALLING,
+        "arith.minnumf": _SIGNALLING,
+        "tt.clampf": _SIGNALLING,
+        "tt.fp_to_fp": _E5M2,
+    },
+}
+
+
 def interpreter_fault(label: str) -> str | None:
     """Return what Triton's interpreter is known to get wrong in an op with its types, or None."""
-    name = label.split()[0]
+    name = label.split(maxsplit=1)[0]
     if "bf16" in label and name in _BF16:
-        return "bf16 is computed on its bit patterns, or truncated"
+        return _BITS
     if name == "tt.load" and label.endswith("mask") and " i" not in label:
-        return "a masked-off lane loses the sign of a default of -0.0"
+        return _ZERO
     return _FAULTS.get(name)
 
 
@@ -50,13 +66,13 @@ def gpu_fault(label: str, given: Sequence[tuple[str, int]]) -> str | None:
         label: the op with its types.
         given: element type and bit pattern of each operand.
     """
-    name = label.split()[0]
+    name = label.split(maxsplit=1)[0]
     if name in ("arith.maxnumf", "arith.minnumf", "tt.clampf") and any(
         is_nan(elem, bits) and not bits & _QUIET[elem] for elem, bits in given
     ):
-        return "folding a constant, the compiler lets a signalling NaN win against a number"
+        return _SIGNALLING
     if label == "tt.fp_to_fp f8E5M2 to bf16" and given[0][1] & 0x7F >= 0x7C:
-        return "infinities and NaNs become finite numbers"
+        return _E5M2
     return None
 
 

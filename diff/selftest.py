@@ -27,14 +27,12 @@ class Report:
         disagreements: every disagreement found, with the shrunk program that shows it.
         device: "cpu" or "cuda".
         seconds: time spent.
-        versions: of the interpreter or compiler and of torch.
     """
 
     tally: Tally = field(default_factory=Tally)
     disagreements: list[tuple[Disagreement, Program]] = field(default_factory=list)
     device: str = "cpu"
     seconds: float = 0.0
-    versions: dict[str, str] = field(default_factory=dict)
 
 
 class Interpreter:
@@ -130,7 +128,7 @@ def run_cpu(
     import torch
 
     torch.set_num_threads(1)
-    report = Report(versions=_versions())
+    report = Report()
     begun = time.perf_counter()
     runner = Interpreter() if interpreter else None
     done = 0
@@ -167,7 +165,7 @@ def _draw(
         max_examples=count,
         database=None,
         deadline=None,
-        suppress_health_check=list(hypothesis.HealthCheck),
+        suppress_health_check=tuple(hypothesis.HealthCheck),  # pyright: ignore[reportArgumentType]
         phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
         report_multiple_bugs=False,
     )
@@ -183,13 +181,18 @@ def _draw(
     return None
 
 
-def _versions() -> dict[str, str]:
+def versions(device: str) -> dict[str, str]:
+    """Return the versions of what ran, named apart for each device."""
     from importlib.metadata import PackageNotFoundError, version
 
     found: dict[str, str] = {}
     for name in ("torch", "triton", "z3-solver"):
         try:
-            found[name] = version(name)
+            found[f"{name} ({device})"] = version(name)
         except PackageNotFoundError:
-            found[name] = "missing"
+            continue
+    if device == "cuda":
+        import torch
+
+        found["GPU"] = torch.cuda.get_device_name()
     return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .program_rules import BITS
+from .program_types import BITS
 from .programs import Program, Record, stored
 
 
