@@ -150,7 +150,7 @@ def check(
     except KvproofError as problem:
         fault = problem  # what was found is shown all the same
     print_outcome(Front(stderr=report == "-"), outcome)
-    forced = print_certificate(errors, outcome)
+    forced = print_certificate(errors, outcome) if certify else None
     if fault is not None:
         raise fault
     raise typer.Exit(forced or outcome.exit_code(strict=strict))
