@@ -83,16 +83,18 @@ class _Minimiser:
         """Return the answer of the smallest model found."""
         env, wanted = self.problem.env, self.obligation
         if quick:
-            self._slot()
-            self._among(env["POOL"], (1, 4, 64))
+            if not self._at_once(4):
+                self._slot()
+                self._among(env["POOL"], (1, 4, 64))
             return self.answer
-        self._least(env["ROWS"], 1)
-        self._least(wanted.row, 0)
-        for name in self.problem.instance.dims:
-            self._least(env[name], 0)
-        self._among(env["POOL"], (1, 2, 4))
-        if not self._slot() and wanted.slot is not None:
-            self._least(wanted.slot, 1)
+        if not self._at_once(2):
+            self._least(env["ROWS"], 1)
+            self._least(wanted.row, 0)
+            for name in self.problem.instance.dims:
+                self._least(env[name], 0)
+            self._among(env["POOL"], (1, 2, 4))
+            if not self._slot() and wanted.slot is not None:
+                self._least(wanted.slot, 1)
         self._least(env["POOL"], 1)
         if wanted.column is not None:
             self._prefer(term(wanted.column, WIDE) == 0)
@@ -115,6 +117,18 @@ class _Minimiser:
             self.answer = found
         self.kept.append(wish)
         return True
+
+    def _at_once(self, places: int) -> bool:
+        """Prefer what most counterexamples allow, in one question: one row, a telling slot."""
+        env, wanted = self.problem.env, self.obligation
+        if not self.problem.instance.is_concrete or wanted.slot is None:
+            return False
+        small = [z3.ULE(term(env["POOL"], WIDE), places)]
+        if not is_const(env["ROWS"]):
+            small.append(term(env["ROWS"], WIDE) == 1)
+        return any(
+            self._prefer(z3.And(*small, term(wanted.slot, WIDE) == slot)) for slot in (0, 1, 2, -1)
+        )
 
     def _slot(self) -> bool:
         """Prefer a slot that says something by itself."""

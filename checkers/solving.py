@@ -15,6 +15,10 @@ from .integers import Integers, Untranslatable
 from .obligation import Obligation
 from .problem import Problem
 
+#: Questions over integers that were answered "unsat" in this process: the lemmas on a contract's
+#: map are the same for every kernel and dtype.
+_HOLDS: set[str] = set()
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -67,7 +71,10 @@ class Solving:
         known = None if more else self._known.get((id(obligation), drop))
         if known is not None:
             return known[1]
-        bounds = [term(made, 1) for made in (*problem.bounds, *more) if made is not True]
+        # A statement on the contract alone does not speak of programs, rows or the pool.
+        lemma = obligation.integers and obligation.op is None and problem.instance.is_concrete
+        known_bounds = () if lemma else problem.bounds
+        bounds = [term(made, 1) for made in (*known_bounds, *more) if made is not True]
         asked = [*bounds, *self.parts(obligation, drop)]
         answer = self._over_integers(asked) if obligation.integers and not drop else None
         answer = self._certified(asked, answer) if answer else self.solve(asked)
@@ -78,6 +85,9 @@ class Solving:
     def _over_integers(self, terms: list[Any]) -> Answer | None:
         """Return "unsat" when the question has no solution even over the integers, else None."""
         begun = time.perf_counter()
+        text = "".join(item.sexpr() for item in terms)
+        if text in _HOLDS:
+            return Answer("unsat", None, time.perf_counter() - begun)
         try:
             asked = Integers().query(terms)
         except Untranslatable:
@@ -88,7 +98,10 @@ class Solving:
         found = solver.check()
         seconds = time.perf_counter() - begun
         self.times.append(seconds)
-        return Answer("unsat", None, seconds) if found == z3.unsat else None
+        if found != z3.unsat:
+            return None
+        _HOLDS.add(text)
+        return Answer("unsat", None, seconds)
 
     def any_of(
         self, problem: Problem, obligations: Sequence[Obligation], drop: str = ""
