@@ -63,7 +63,7 @@ def user_jobs(request: Request) -> list[Job]:
     contract = builtin(request.contract)
     bound = read_bindings(contract, request.bind)
     if signature is not None:
-        _compare(contract, bound, signature, f"{file}:{signature.line}")
+        compare(contract, bound, signature, f"{file}:{signature.line}")
     return _jobs(request.target, file, function, contract, bound, request.stubs)
 
 
@@ -128,7 +128,7 @@ def read_bindings(contract: WriterContract, pairs: Sequence[str]) -> Bound:
     return Bound(contract, tuple(found.items()))
 
 
-def _compare(contract: WriterContract, bound: Bound, signature: Signature, where: str) -> None:
+def compare(contract: WriterContract, bound: Bound, signature: Signature, where: str) -> None:
     """Refuse a contract that names what the function does not take, or leaves out what it needs."""
     parameters = bound.parameters()
     for arg, name in parameters.items():

@@ -1,0 +1,105 @@
+"""The reports behind contract tests, and what a test that is not green says."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..checkers.check import Checker, JobReport
+    from ..spec.job import Job
+    from ..spec.verdict import Result
+
+#: Seconds per question to the solver.
+_PATIENCE = {"ci": 10.0, "dev": 20.0, "campaign": 120.0}
+
+
+class Broken(Exception):
+    """The contract is broken: the text of the findings."""
+
+
+class Undecided(Exception):
+    """Neither proved nor refuted, or not checked at all: the text that says why."""
+
+
+class Checks:
+    """The reports of one process: each job is checked once, by the first of its tests.
+
+    Args:
+        profile: "ci": proofs; "dev": also each assumption dropped in turn; "campaign": the same
+            with more patience for the solver.
+    """
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        self.records: list[dict[str, Any]] = []
+        self._checker: Checker | None = None
+        self._reports: dict[int, JobReport] = {}
+
+    def report(self, test: str, job: Job) -> JobReport:
+        """Return a job's report, its counterexamples replayed.
+
+        Args:
+            test: the node id of the contract test, without its parameters.
+            job: the job; kept alive by the caller, so that its identity tells it apart.
+        """
+        if id(job) not in self._reports:
+            from ..checkers.check import Checker
+            from .interrupt import interruptible
+
+            if self._checker is None:
+                drop = self.profile != "ci"
+                self._checker = Checker(drop=drop, timeout=_PATIENCE[self.profile], workers=1)
+            with interruptible():
+                (found,) = self._checker.finish([self._checker.check(job)])
+            self._reports[id(job)] = found
+            self.records.append(_record(test, found))
+        return self._reports[id(job)]
+
+    def close(self) -> None:
+        """End the child processes."""
+        if self._checker is not None:
+            self._checker.close()
+            self._checker = None
+
+
+def told(job: Job, results: Sequence[Result], name: str, nodeid: str) -> str:
+    """Return what a test that is not green says: the findings, and the command that repeats it.
+
+    Args:
+        job: the job.
+        results: its results on the test's invariant.
+        name: the test's name.
+        nodeid: its node id.
+    """
+    from rich.console import Console
+
+    from .finding import print_finding
+    from .layout import labelled
+    from .outcome import Finding
+
+    text = io.StringIO()
+    console = Console(file=text, width=100, color_system=None, force_terminal=False)
+    for result in results:
+        if result.verdict.value != "PROVED":
+            print_finding(console, Finding(job, result, name, claim=False))
+    labelled(console, "reproduce", f"pytest '{nodeid}'", whole=True)
+    return text.getvalue().rstrip()
+
+
+def _record(test: str, report: JobReport) -> dict[str, Any]:
+    from .outcome import is_claim
+
+    return {
+        "test": test,
+        "target": report.job.target,
+        "contract": report.job.instance.contract.name,
+        "label": report.job.label,
+        "seconds": round(report.seconds, 3),
+        "error": report.error,
+        "notes": list(report.notes),
+        "results": [
+            {**result.to_json(), "claim": is_claim(report.job, result)} for result in report.results
+        ],
+    }

@@ -1,0 +1,1 @@
+"""A writer of one's own and its contract test."""
