@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -32,14 +31,15 @@ LINK = "stores padding: https://example.invalid/1"
 
 
 @pytest.fixture
-def engine(pytester):
+def engine(pytester, monkeypatch):
     """Make the repository: a right writer and one without the skip; return its runner."""
     text = (EXAMPLE / "my_writer.py").read_text()
     assert text.count(SKIP) == 1
     (pytester.path / "good.py").write_text(text)
     (pytester.path / "faulty.py").write_text(text.replace(SKIP, ""))
-    installed = any(one.name == "kvproof" for one in metadata.entry_points(group="pytest11"))
-    plugin = () if installed else ("-p", "kvproof.cli.plugin")
+    # Named by hand, so that an older installation beside this tree does not decide what is tested.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    plugin = ("-p", "kvproof.cli.plugin")
 
     def run(body, *args):
         pytester.makepyfile(test_engine=HEAD + body)
@@ -100,7 +100,7 @@ def test_xdist_gathers_the_reports_of_its_workers(engine, pytester):
     body = (
         "test_good = contract_test(GOOD, **ASKED)\ntest_faulty = contract_test(FAULTY, **ASKED)\n"
     )
-    done = engine(body, "-n2", "--dist=load", "--kvproof-json=kvproof.json")
+    done = engine(body, "-p", "xdist", "-n2", "--dist=load", "--kvproof-json=kvproof.json")
     done.assert_outcomes(passed=3, failed=1)
     done.stdout.fnmatch_lines(["*W6 skip set: a reserved slot is stored*", "*slot 0, row 0*"])
     document = json.loads((pytester.path / "kvproof.json").read_text())
@@ -188,6 +188,11 @@ def test_an_option_that_does_not_fit_is_a_usage_error(engine, option, said):
     done = engine("", option)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert said in done.stderr.str()
+
+
+def test_the_entry_point_names_the_plugin():
+    project = (Path(__file__).parent.parent / "pyproject.toml").read_text()
+    assert '[project.entry-points.pytest11]\nkvproof = "kvproof.cli.plugin"\n' in project
 
 
 def test_a_suite_without_contract_tests_imports_nothing_for_it():
