@@ -13,6 +13,7 @@ from ..spec.errors import KvproofError
 from ..spec.invariants import PROVED_BY_CHECK
 from ..spec.job import Job
 from ..spec.launch import Launch
+from ..spec.rules import CONTIGUOUS, DISTINCT, INNER_ONE, NO_ALIAS, SAME_ROWS
 from ..spec.verdict import Result, Verdict
 from .building import build
 from .certify import Certificate, Certifier
@@ -59,6 +60,19 @@ class JobReport:
     queries: tuple[float, ...] = ()
     tasks: tuple[tuple[int, Task | None], ...] = ()
     certificate: Certificate | None = None
+
+
+def _promised(job: Job) -> None:
+    """Refuse a contract without a promise that every proof leans on, asked for or not."""
+    contract = job.instance.contract
+    made = {given.key for given in contract.given}
+    for given in (DISTINCT, CONTIGUOUS, INNER_ONE, NO_ALIAS, SAME_ROWS):
+        if given.key not in made:
+            raise KvproofError(
+                f"no proof without the promise that {given.sentence}",
+                where=f"contract {contract.name}",
+                mend=f"add {given.key} to given, or test the writer by runs",
+            )
 
 
 class Checker:
@@ -127,6 +141,7 @@ class Checker:
         begun = time.perf_counter()
         solving = Solving(self.timeout, self.certifier)
         try:
+            _promised(job)
             captured = sample(self.child, job)
             results: list[Result] = []
             tasks: list[tuple[int, Task | None]] = []

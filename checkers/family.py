@@ -95,6 +95,16 @@ def explain(
     return None
 
 
+def _of_call(
+    values: Sequence[tuple[Mapping[str, int], int]], symbols: Sequence[str], blocks: Sequence[int]
+) -> Expr | None:
+    """Return what explains the values by the symbols or, where nothing does, by the pool's size."""
+    found = explain(values, symbols, blocks)
+    if found is None and all("POOL" in env for env, _ in values):
+        found = explain(values, ["POOL"], blocks)
+    return found
+
+
 def _scaled(expr: Expr, env: Mapping[str, int], value: int) -> Expr:
     base = expr.evaluate(env)
     return expr * (value // base) if base and value % base == 0 else expr
@@ -129,7 +139,7 @@ def fit(samples: Sequence[Sample], symbols: Sequence[str]) -> Family:
     grid: list[Expr] = []
     for axis in range(3):
         seen = [(sample.env, sample.launch.grid[axis]) for sample in samples]
-        expr = explain(seen, symbols, blocks)
+        expr = _of_call(seen, symbols, blocks)
         if expr is None:
             raise KvproofError(
                 f"grid axis {axis} is {[value for _, value in seen]} at row counts {counts}, "
@@ -152,7 +162,7 @@ def fit(samples: Sequence[Sample], symbols: Sequence[str]) -> Family:
             for sample, value in zip(samples, raw, strict=True)
             if isinstance(value, int)
         ]
-        expr = explain(numbers, symbols, blocks) if len(numbers) == len(raw) else None
+        expr = _of_call(numbers, symbols, blocks) if len(numbers) == len(raw) else None
         if expr is None:
             raise KvproofError(
                 f"argument {arg.name} is {raw} at row counts {counts}, which no known expression "

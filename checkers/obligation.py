@@ -8,9 +8,9 @@ from typing import Any
 
 import z3
 
-from ..spec.rules import IN_POOL, NON_NEGATIVE
-from .bitvectors import Term, conj, is_const, term
-from .problem import Problem
+from ..spec.rules import IN_POOL, NON_NEGATIVE, Reserved
+from .bitvectors import Term, conj, disj, is_const, term
+from .problem import Problem, truth
 from .ttir import Op
 
 
@@ -46,9 +46,15 @@ class Obligation:
 def slot_givens(problem: Problem, rows: list[Term], *, beyond: bool = False) -> dict[str, Term]:
     """Return what the caller promises of the slots of these rows, as far as they are rows.
 
+    A skip rule for slots outside the pool says what happens to them, so the promise that there are
+    none is not made of a slot that such a rule drops.
+
     With `beyond`, what is read past the table is taken for a legal slot too: W7 reports that it is
-    read, and what follows from its contents is not to be reported again.
+    read, and what follows from its contents is not to be reported again. Only legal slots count
+    then, dropped or not: W4 speaks of no others.
     """
+    contract = problem.instance.contract
+    dropping = [] if beyond else [r for r in contract.skip if not isinstance(r, Reserved)]
     lower: list[Any] = []
     upper: list[Any] = []
     for row in rows:
@@ -56,9 +62,12 @@ def slot_givens(problem: Problem, rows: list[Term], *, beyond: bool = False) -> 
         is_row = True if beyond else conj(at >= 0, at < term(problem.env["ROWS"], 64))
         env = problem.row_env(row)
         least, most = problem.legal(env)
-        lower.append(implies(is_row, least))
-        upper.append(implies(is_row, most))
-    return {NON_NEGATIVE.key: conj(*lower), IN_POOL.key: conj(*upper)}
+        dropped = [truth(rule.condition, env) for rule in dropping]
+        lower.append(implies(is_row, disj(least, *dropped)))
+        upper.append(implies(is_row, disj(most, *dropped)))
+    made = {NON_NEGATIVE.key: conj(*lower), IN_POOL.key: conj(*upper)}
+    promised = {given.key for given in contract.given}
+    return {key: holds for key, holds in made.items() if beyond or key in promised}
 
 
 def implies(a: Term, b: Term) -> Term:
