@@ -4,34 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from ..spec.call import CallRecipe, Switches
 from ..spec.contract import Range
 from ..spec.errors import KvproofError
-from ..spec.job import Job, ModuleSource
+from ..spec.job import Job
 from ..spec.launch import Capture, Launch
 from ..spec.recipe import recipe
+from .capturing import Capturing
 from .family import Family, Sample, fit
+from .varying import refuse_launches_by_slots
 
 #: Row counts that every writer is captured at. The last is past every known dispatch threshold.
 ROW_COUNTS = (2, 5, 1030)
-
-
-class Capturing(Protocol):
-    """What captures a call: `child.Child`."""
-
-    def capture(
-        self,
-        source: ModuleSource,
-        callable_name: str,
-        recipe: CallRecipe,
-        *,
-        switches: Switches | None = None,
-        lift: Mapping[str, str] | None = None,
-    ) -> Capture:
-        """Call a host function and return what it launched."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -101,6 +85,7 @@ def sample(child: Capturing, job: Job, *, slot_stride: int = 1) -> Captured:
         known = {f.launch.ttir_hash for unit in units for f in unit.families}
         if any(launch.ttir_hash not in known for launch in one[1].launches):
             notes["one row compiles to other IR (the value 1 is specialised): not proved"] = None
+    refuse_launches_by_slots(child, job, sizes[0])
     programs = sum(x * y * z for x, y, z in (launch.grid for launch in zero[1].launches))
     return Captured(tuple(units), tuple(notes), zero[1].error, programs)
 
@@ -113,18 +98,16 @@ def _capture(
     world, rank = instance.world_rank
     # Slots that this rank owns and no rule skips, whatever the rules are.
     slots = [(index + 3) * world + rank for index in range(rows)]
-    # No sum or multiple of the row count: a size of the pool is not to be taken for one.
-    pool = 3 * rows + 41
     call = recipe(
         instance,
         job.binding,
-        pool=pool,
+        pool=rows + 8,
         slots=slots,
         dims=size,
         slot_stride=slot_stride,
     )
     capture = child.capture(job.source, job.function, call, switches=job.switches, lift=job.lift)
-    return {**env, "ROWS": rows, "POOL": pool}, capture
+    return {**env, "ROWS": rows}, capture
 
 
 def _configurations(launches: Sequence[Launch]) -> list[str]:

@@ -35,3 +35,18 @@ def test_the_fault_is_refuted_and_its_twin_is_proved(checker: Checker, fault: st
     found = {result.invariant: result for result in check(checker, fault, contract)}
     assert found[invariant].verdict is Verdict.REFUTED
     assert all(result.verdict is Verdict.PROVED for result in check(checker, twin, contract))
+
+
+@pytest.mark.parametrize(
+    "name", ("as_many_rows_as_are_not_padding", "only_without_padding", "only_for_slots_in_order")
+)
+def test_a_launch_that_depends_on_the_slots_is_refused(checker: Checker, name: str) -> None:
+    report = checker.check(job(name, "mla-row-norope", file="hidden.py"))
+    assert report.error is not None
+    assert "depends on the slots' values" in report.error
+    assert report.results == ()
+
+
+def test_the_same_launch_for_all_slots_is_proved(checker: Checker) -> None:
+    results = check(checker, "every_row", "mla-row-norope")
+    assert all(result.verdict is Verdict.PROVED for result in results)
