@@ -45,7 +45,7 @@ ZOO = (
         "why": "the owner rule is applied to a replicated cache",
     },
     {
-        "corpus": "D10",
+        "corpus": "D2",
         "right": "owned",
         "wrong": "blocks_of_ranks",
         "contract": "row-sharded",

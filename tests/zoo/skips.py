@@ -50,7 +50,7 @@ ZOO = (
         "why": "only -1 is dropped, other negative slots are stored",
     },
     {
-        "corpus": "A22",
+        "corpus": "A12",
         "right": "skips_nothing",
         "wrong": "skips_low",
         "contract": "row",
@@ -59,13 +59,23 @@ ZOO = (
         "why": "slots of live requests are taken for padding",
     },
     {
-        "corpus": "A14",
+        "corpus": "D9",
         "right": "skips_beyond",
         "wrong": "skips_nothing_given_places",
         "contract": "row-beyond",
         "dims": {"NOPE": 40, "BUFFER_STRIDE": 48, "NOPE_STRIDE": 64},
         "expected": {"W1", "W6"},
-        "why": "slots past the pool are stored",
+        "why": "ids that are no places of the pool are stored all the same",
+    },
+    {
+        "corpus": "A14",
+        "right": "skips_negative",
+        "wrong": "wraps_negative",
+        "contract": "row-negative",
+        "dims": {"NOPE": 40, "BUFFER_STRIDE": 48, "NOPE_STRIDE": 64},
+        "pool": 1048576,
+        "expected": {"W1", "W6"},
+        "why": "a negative slot counts from the end of the pool",
     },
     {
         "corpus": "A17",
@@ -101,6 +111,8 @@ def _rows(
         live = live & (slot != SENTINEL)
     elif HOW == "negative":
         live = live & (slot >= 0)
+    elif HOW == "wrap beyond":
+        slot = tl.where(slot < 0, slot + places, slot)
     elif HOW == "clamp":
         slot = tl.maximum(slot, 0)
     elif HOW == "low":
@@ -155,6 +167,10 @@ def skips_negative(kv_buffer, loc, cache_k_nope):
 
 def clamps_negative(kv_buffer, loc, cache_k_nope):
     _launch(kv_buffer, loc, cache_k_nope, "clamp")
+
+
+def wraps_negative(kv_buffer, loc, cache_k_nope):
+    _launch(kv_buffer, loc, cache_k_nope, "wrap beyond")
 
 
 def skips_low(kv_buffer, loc, cache_k_nope):
