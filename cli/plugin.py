@@ -7,6 +7,7 @@ imported by the first contract test that is collected or run, never here.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .contracttest import ContractTest, contract_test
-from .testreports import Broken, Checks, Undecided, told
+from .testreports import Broken, Checks, Undecided, run_cases, told
 
 if TYPE_CHECKING:
     from ..spec.job import Job
@@ -35,7 +36,7 @@ class ContractItem(pytest.Item):
         test: the contract test.
         base: its name.
         job: the job.
-        invariant: the id of the invariant.
+        invariant: the id of the invariant, or "runs".
         others: pytest's own.
     """
 
@@ -86,6 +87,17 @@ class ContractItem(pytest.Item):
         return self.path, self.test.line - 1 if here else None, self.name
 
 
+class RunsItem(ContractItem):
+    """Runs of a writer in one configuration, beside the proofs: profiles dev and campaign."""
+
+    def runtest(self) -> None:
+        """Run cases; each configuration has a folder of its own, which a later run goes on from."""
+        self.user_properties.append((_PROPERTY, "RUN"))
+        plain = re.sub(r"[^A-Za-z0-9._=]+", "-", self.nodeid).strip("-.")
+        folder = self.config.rootpath / ".kvproof" / f"pytest-{plain}"
+        run_cases(self.job, self.config.stash[_CHECKS].profile, folder)
+
+
 class BadContract(pytest.Collector):
     """A contract test that does not fit its writer: an error of the collection, in one line.
 
@@ -110,7 +122,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kvproof-profile",
         choices=_PROFILES,
         default="ci",
-        help="ci: proofs (default); dev: each assumption dropped in turn; campaign: more patience",
+        help="ci: proofs (default); dev: also 200 runs; campaign: 60 s of runs",
     )
     group.addoption("--kvproof-json", metavar="FILE", help="write what was found as JSON")
 
@@ -211,15 +223,19 @@ def _items(collector: pytest.Collector, name: str, test: ContractTest) -> list[C
     from .configuring import configurations, invariants_of, reasons
 
     asked = [
-        (f"{invariant}-{label}", job, invariant)
+        (f"{what}-{label}", job, what)
         for label, job in configurations(test)
-        for invariant in invariants_of(test, job)
+        for what in (*invariants_of(test, job), "runs")
     ]
     known = reasons(test, [label for label, _, _ in asked])
     items: list[ContractItem] = []
-    for label, job, invariant in asked:
-        more: dict[str, Any] = {"test": test, "base": name, "job": job, "invariant": invariant}
-        item = ContractItem.from_parent(collector, name=f"{name}[{label}]", **more)
+    proofs_only = collector.config.stash[_CHECKS].profile == "ci"
+    for label, job, what in asked:
+        if what == "runs" and proofs_only:
+            continue
+        more: dict[str, Any] = {"test": test, "base": name, "job": job, "invariant": what}
+        kind = RunsItem if what == "runs" else ContractItem
+        item = kind.from_parent(collector, name=f"{name}[{label}]", **more)
         if label in known:
             item.add_marker(pytest.mark.xfail(reason=known[label], strict=True, raises=Broken))
         items.append(item)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 #: Seconds per question to the solver.
 _PATIENCE = {"ci": 10.0, "dev": 20.0, "campaign": 120.0}
+#: Runs of one configuration: so many cases, or seconds.
+_RUNS = {"dev": ("cases", 200.0), "campaign": ("seconds", 60.0)}
 
 
 class Broken(Exception):
@@ -27,8 +30,8 @@ class Checks:
     """The reports of one process: each job is checked once, by the first of its tests.
 
     Args:
-        profile: "ci": proofs; "dev": also each assumption dropped in turn; "campaign": the same
-            with more patience for the solver.
+        profile: "ci": proofs; "dev" and "campaign": also each assumption dropped in turn, with
+            more patience for the solver, and runs.
     """
 
     def __init__(self, profile: str) -> None:
@@ -62,6 +65,40 @@ class Checks:
         if self._checker is not None:
             self._checker.close()
             self._checker = None
+
+
+def run_cases(job: Job, profile: str, folder: Path) -> None:
+    """Run a writer on made-up cases and compare whole memory with the contract's reference.
+
+    Args:
+        job: the writer in one configuration.
+        profile: "dev" (200 cases) or "campaign" (60 seconds).
+        folder: where the cases and scripts are kept; a later run goes on from there.
+
+    Raises:
+        Broken: a case shows a fault.
+        Undecided: a case crashed, hung or was not decided.
+        KvproofError: the writer cannot be called.
+    """
+    from rich.console import Console
+
+    from ..diff.campaign import run
+    from ..diff.plan import Plan
+    from .campaigning import print_summary
+
+    kind, budget = _RUNS[profile]
+    identity = {"target": job.target, "label": job.label}
+    plan = Plan(jobs=[job], folder=folder, identity=identity, kind=kind, budget=budget)
+    summary = run(plan)
+    code = summary.exit_code()
+    if code:
+        text = io.StringIO()
+        console = Console(file=text, width=100, color_system=None, force_terminal=False)
+        print_summary(console, plan, job.target, summary)
+        # The last part counts what was tried; the line `case` names a configuration of `check`.
+        shown, _, _ = text.getvalue().partition("\nClauses of the contract")
+        lines = [line for line in shown.splitlines()[1:] if not line.startswith("  case  ")]
+        raise (Broken if code == 1 else Undecided)("\n".join(lines).strip("\n"))
 
 
 def told(job: Job, results: Sequence[Result], name: str, nodeid: str) -> str:
