@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +9,7 @@ import typer
 from rich.console import Console
 
 from ..spec.errors import KvproofError
-from . import mutate, selftest
+from . import init, mutate, selftest
 from .front import FrontDoor
 from .layout import Front
 from .second import Certify, DumpSmt, Second
@@ -124,6 +122,7 @@ def check(
     from .checking import check as run
     from .checking import wanted
     from .render import print_outcome
+    from .report import write_report
     from .request import BUNDLED, Request
 
     request = Request(
@@ -146,7 +145,7 @@ def check(
     try:
         write_cases(outcome, out)
         if report:
-            _write_report(report, outcome, strict=strict)
+            write_report(report, outcome, strict=strict)
     except KvproofError as problem:
         fault = problem  # what was found is shown all the same
     print_outcome(Front(stderr=report == "-"), outcome)
@@ -278,22 +277,9 @@ def list_(
     print_listing(Front(), engine)
 
 
+app.command(epilog=init.EXITS)(init.init)
 app.command(epilog=mutate.EXITS)(mutate.mutate)
 app.command(epilog=selftest.EXITS)(selftest.selftest)
-
-
-def _write_report(place: str, outcome: object, *, strict: bool) -> None:
-    from .files import write_json
-    from .outcome import Outcome
-    from .report import to_json
-
-    assert isinstance(outcome, Outcome)
-    data = to_json(outcome, strict=strict)
-    if place == "-":
-        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
-        sys.stdout.flush()
-        return
-    write_json(Path(place), data)
 
 
 if __name__ == "__main__":
