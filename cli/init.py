@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import re
 from pathlib import Path
 from typing import Annotated
@@ -51,7 +53,7 @@ def init(
     if test.exists():
         raise KvproofError("the file is there already", where=str(test), mend="name another --out")
     try:
-        test.write_text(draft(signature, _from(test, path)), encoding="utf-8")
+        test.write_text(draft(signature, _from(test, path), missing(tree)), encoding="utf-8")
     except OSError as error:
         raise KvproofError(f"cannot write ({error.strerror or error})", where=str(test)) from None
     typer.echo(f"wrote {test}: complete what its comments name, then run `pytest {test}`")
@@ -73,12 +75,24 @@ def guess(parameters: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def draft(signature: Signature, file: str) -> str:
+def missing(tree: ast.Module) -> tuple[str, ...]:
+    """Return the packages that a module imports at its top and that are not installed."""
+    roots: dict[str, None] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            roots |= dict.fromkeys(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            roots[node.module.partition(".")[0]] = None
+    return tuple(name for name in roots if importlib.util.find_spec(name) is None)
+
+
+def draft(signature: Signature, file: str, stubs: tuple[str, ...] = ()) -> str:
     """Return the text of a first test.
 
     Args:
         signature: the function.
         file: its file, relative to the test's.
+        stubs: packages that stand-ins replace.
     """
     found = guess(signature.keywords)
     rope, sharded = "cache_k_rope" in found, {"WORLD", "RANK"} <= found.keys()
@@ -99,6 +113,9 @@ def draft(signature: Signature, file: str) -> str:
         f'    dims={{"NOPE": 512{_ROPE if rope else ""}}},  # widths of a row',
         '    dtypes=("bf16",),',
     ]
+    if stubs:
+        names = ", ".join(f'"{name}"' for name in stubs)
+        lines.append(f"    stubs=({names},),  # not installed here")
     bound = [f'"{arg}": "{name}"' for arg, name in found.items() if arg != name]
     open_ = [arg for arg in needed if arg not in found]
     free = [name for name in signature.keywords if name not in found.values()]

@@ -67,7 +67,7 @@ def test_a_telling_signature_gives_a_whole_test(say, function, contract, bind):
     assert (got.exit_code, got.stderr) == (0, "")
     assert "pytest test_mine_contract.py" in got.stdout
     _, made = written()
-    assert (made.contract, dict(made.bind)) == (contract, bind)
+    assert (made.contract, dict(made.bind), made.stubs) == (contract, bind, ("elsewhere",))
     assert {name for name, _ in configurations(made)} >= {"bf16-i32", "bf16-i64"}
 
 
