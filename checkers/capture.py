@@ -10,6 +10,7 @@ import torch
 from ..spec.call import CallRecipe
 from ..spec.errors import KvproofError
 from ..spec.launch import Capture, Launch
+from .capturing import TORCH_WROTE
 from .compiling import Compiler, RejectedByAssert
 from .loading import Loaded, line_in, one_line
 from .recording import Recorded, Recorder
@@ -57,7 +58,7 @@ def capture(
     finally:
         space.describe = None
     notes = [*space.notes, *recorder.notes]
-    notes += [f"torch itself wrote to {name}, outside any kernel" for name in known.written()]
+    notes += [f"{TORCH_WROTE} {name}, outside any kernel" for name in known.written()]
     with space:
         launches, problem, more = _compile_all(recorder.launches, compiler, lift)
     return Capture(tuple(launches), error or problem, (*notes, *dict.fromkeys(more)))

@@ -9,6 +9,9 @@ from ..spec.call import CallRecipe, Switches
 from ..spec.job import ModuleSource
 from ..spec.launch import Capture
 
+#: Beginning of the note on a tensor that torch wrote.
+TORCH_WROTE = "torch itself wrote to"
+
 
 class Capturing(Protocol):
     """What captures a call: `child.Child`."""

@@ -12,7 +12,7 @@ from ..spec.launch import Capture, Launch
 from ..spec.recipe import recipe
 from .capturing import Capturing
 from .family import Family, Sample, fit
-from .varying import refuse_launches_by_slots
+from .varying import refuse_launches_by_slots, refuse_torch_writes
 
 #: Row counts that every writer is captured at. The last is past every known dispatch threshold.
 ROW_COUNTS = (2, 5, 1030)
@@ -85,6 +85,7 @@ def sample(child: Capturing, job: Job, *, slot_stride: int = 1) -> Captured:
         known = {f.launch.ttir_hash for unit in units for f in unit.families}
         if any(launch.ttir_hash not in known for launch in one[1].launches):
             notes["one row compiles to other IR (the value 1 is specialised): not proved"] = None
+    refuse_torch_writes(job, notes)
     refuse_launches_by_slots(child, job, sizes[0])
     programs = sum(x * y * z for x, y, z in (launch.grid for launch in zero[1].launches))
     return Captured(tuple(units), tuple(notes), zero[1].error, programs)

@@ -1,4 +1,6 @@
-"""What is launched must not depend on the slots: a proof speaks of one launch for all of them.
+"""What the host function does beside its launch, and what no proof of a kernel speaks of.
+
+What is launched must not depend on the slots: a proof speaks of one launch for all of them.
 
 A host function that looks at the slots' values (how many are padding, whether they are in order)
 may launch something else for other slots than the captured ones. Calls with other slots show it.
@@ -6,7 +8,7 @@ may launch something else for other slots than the captured ones. Calls with oth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..spec.case import Case
 from ..spec.errors import KvproofError
@@ -14,7 +16,7 @@ from ..spec.job import Job
 from ..spec.launch import Launch
 from ..spec.recipe import recipe
 from ..spec.reference import row_env, skipped
-from .capturing import Capturing
+from .capturing import TORCH_WROTE, Capturing
 
 #: Rows of the calls that are compared.
 ROWS = 6
@@ -44,6 +46,15 @@ def refuse_launches_by_slots(child: Capturing, job: Job, size: Mapping[str, int]
                 f"what it launches depends on the slots' values: it changes with {words}",
                 where=f"{job.function} ({job.label})",
                 mend="leave the choice of rows to the kernel; a proof speaks of one launch",
+            )
+
+
+def refuse_torch_writes(job: Job, notes: Iterable[str]) -> None:
+    """Raise KvproofError where torch wrote to an argument: no proof of a kernel speaks of that."""
+    for note in notes:
+        if note.startswith(TORCH_WROTE):
+            raise KvproofError(
+                note, where=f"{job.function} ({job.label})", mend="leave the writing to the kernel"
             )
 
 

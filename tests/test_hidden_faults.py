@@ -50,3 +50,19 @@ def test_a_launch_that_depends_on_the_slots_is_refused(checker: Checker, name: s
 def test_the_same_launch_for_all_slots_is_proved(checker: Checker) -> None:
     results = check(checker, "every_row", "mla-row-norope")
     assert all(result.verdict is Verdict.PROVED for result in results)
+
+
+@pytest.mark.parametrize("name", ("source_changed_in_place", "slots_changed_in_place"))
+def test_what_torch_writes_is_refused(checker: Checker, name: str) -> None:
+    report = checker.check(job(name, "mla-row-norope", file="hidden.py"))
+    assert report.error is not None
+    assert "torch itself wrote to" in report.error
+
+
+@pytest.mark.parametrize(
+    "name", ("without_signs_first", "without_nan_first", "rounded_first", "clamped_first")
+)
+def test_a_source_that_torch_changed_first_is_not_proved(checker: Checker, name: str) -> None:
+    report = checker.check(job(name, "mla-row-norope", file="hidden.py", NOPE_STRIDE=40))
+    verdicts = {result.invariant: result.verdict for result in report.results}
+    assert verdicts["W8"] is not Verdict.PROVED
