@@ -46,6 +46,11 @@ def configurations(test: ContractTest) -> list[tuple[str, Job]]:
         where = re.sub(r"--bind (\w+)=(\S*)", r'bind={"\1": "\2"}', problem.where)
         raise KvproofError(problem.what, where=where, mend=mend) from None
     source = ModuleSource(file=str(path), stubs=_names(test.stubs, "stubs"))
+    switches = _mapping(test.switches, "switches")
+    for key, value in switches.items():
+        if not isinstance(value, tuple) or len(value) != 2:
+            where = f"switches[{key!r}]"
+            raise KvproofError(f"{value!r} is no pair", where=where, mend='write ("value", ...)')
     found = list(_instances(test, contract))
     return [
         (
@@ -58,6 +63,7 @@ def configurations(test: ContractTest) -> list[tuple[str, Job]]:
                 function=function,
                 instance=instance,
                 binding=bound.binding(*instance.world_rank),
+                switches=switches,
             ),
         )
         for name, (label, instance) in zip(

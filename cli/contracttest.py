@@ -16,8 +16,8 @@ class ContractTest:
     """A contract test; pytest collects it from a module or class. Made by `contract_test`.
 
     Args:
-        writer, contract, dims, dtypes, slots, ranks, bind, stubs, invariants, known: as for
-            `contract_test`, unchecked; they are checked when pytest collects.
+        writer, contract, dims, dtypes, slots, ranks, bind, stubs, switches, invariants, known: as
+            for `contract_test`, unchecked; they are checked when pytest collects.
         file, line: where it was written.
         pytestmark: the marks above it.
     """
@@ -30,6 +30,7 @@ class ContractTest:
     ranks: Sequence[tuple[int, int]]
     bind: Mapping[str, str]
     stubs: Sequence[str]
+    switches: Mapping[str, tuple[str, Any]]
     invariants: str | Sequence[str]
     known: Mapping[str, str]
     file: str = ""
@@ -57,6 +58,7 @@ def contract_test(
     ranks: Sequence[tuple[int, int]] = (),
     bind: Mapping[str, str] | None = None,
     stubs: Sequence[str] = (),
+    switches: Mapping[str, tuple[str, Any]] | None = None,
     invariants: str | Sequence[str] = (),
     known: Mapping[str, str] | None = None,
 ) -> ContractTest:
@@ -77,6 +79,8 @@ def contract_test(
         ranks: (world size, rank) pairs of a sharded contract.
         bind: contract argument (or WORLD, RANK) -> parameter of the writer, where they differ.
         stubs: packages that stand-ins replace while the writer's file is imported.
+        switches: what stands in for values of those packages: dotted path -> ("value", 3) or
+            ("call", 3), a function that returns it; further forms in `kvproof.spec.call`.
         invariants: ids such as "W6"; all that a proof decides when empty.
         known: "W6", or "W6-bf16-i64" for one configuration -> reason and link. These tests must
             fail (xfail, strict): mended upstream, the test says so.
@@ -94,6 +98,7 @@ def contract_test(
         ranks=ranks,
         bind=bind or {},
         stubs=stubs,
+        switches=switches or {},
         invariants=invariants,
         known=known or {},
         file=caller.f_code.co_filename if caller is not None else "",

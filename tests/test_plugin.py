@@ -162,6 +162,7 @@ BAD = {
     "contract_test(GOOD, **(ASKED | {'ranks': ((1, 1),)}))": "rank 1 is not below world",
     "contract_test(GOOD, **(ASKED | {'ranks': ((1,),)}))": "(1,) is no (world size, rank)",
     "contract_test(GOOD, **(ASKED | {'invariants': 'W3'}))": "invariants: W3 is not decided by",
+    "contract_test(GOOD, switches={'a.b': 3}, **ASKED)": "switches['a.b']: 3 is no pair - write",
     "contract_test(GOOD, known={'W99': LINK}, **ASKED)": "known['W99']: no test of that id - use",
     "contract_test(GOOD, known={'W6': ''}, **ASKED)": "known['W6']: no reason - say why",
 }
