@@ -99,16 +99,18 @@ def _capture(
     world, rank = instance.world_rank
     # Slots that this rank owns and no rule skips, whatever the rules are.
     slots = [(index + 3) * world + rank for index in range(rows)]
+    # No sum or multiple of the row count: a size of the pool is not to be taken for one.
+    pool = 3 * rows + 41
     call = recipe(
         instance,
         job.binding,
-        pool=rows + 8,
+        pool=pool,
         slots=slots,
         dims=size,
         slot_stride=slot_stride,
     )
     capture = child.capture(job.source, job.function, call, switches=job.switches, lift=job.lift)
-    return {**env, "ROWS": rows}, capture
+    return {**env, "ROWS": rows, "POOL": pool}, capture
 
 
 def _configurations(launches: Sequence[Launch]) -> list[str]:
