@@ -23,7 +23,8 @@ def equivalent(original: Problem, other: Problem, solving: Solving) -> bool:
     """Tell whether two kernels are proved to store the same under a contract's preconditions.
 
     Args:
-        original, other: walked at IR width under the same instance and launch.
+        original: one kernel, walked at IR width.
+        other: the other one, under the same instance and launch.
         solving: asks the solver.
 
     False says that it is not proved, not that they differ.

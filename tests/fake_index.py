@@ -82,7 +82,7 @@ class FakeIndex:
         promised = hashlib.sha256(content).hexdigest() if digest is None else digest
         self.projects[project][name] = _File(content, promised, cut)
 
-    def __enter__(self) -> FakeIndex:  # noqa: PYI034  # typing has Self from Python 3.11
+    def __enter__(self) -> FakeIndex:  # typing has Self from Python 3.11
         self._thread.start()
         return self
 

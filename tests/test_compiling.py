@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from kvproof.checkers.capture import capture
-from kvproof.checkers.compiling import Compiler, strip_locations
+from kvproof.checkers.compiling import Compiler
 from kvproof.checkers.loading import Loaded, ModuleSource, load_module
 from kvproof.checkers.targets import parse_target
 from kvproof.spec.call import CallRecipe, ScalarArg, TensorArg
@@ -67,12 +67,6 @@ def test_the_hash_is_of_the_program_and_not_of_its_place(tmp_path):
         here.ttir_hash,
     )
     assert other.ttir_hash != here.ttir_hash
-
-
-def test_locations_are_stripped_whole():
-    located = '#loc = loc("a (b.py":1:2)\n  %x = op %y : i32 loc("x (\\"y"(#loc1))\n'
-    text = located + "} loc(callsite(#a at #b))\n%loc = f(%loc)"
-    assert strip_locations(text) == "  %x = op %y : i32\n}\n%loc = f(%loc)"
 
 
 def test_equal_programs_are_compiled_once():
