@@ -59,14 +59,15 @@ def engine_jobs(target: str, *, console: Any = None, symbolic: bool = False) -> 
 def selection(writer: Writer) -> Iterator[Configuration]:
     """Yield the combinations that are checked: rows with slot dtypes, shards, platforms.
 
-    Every value of every axis appears. Rows and slot dtypes meet in full; a shard meets the first
-    row with the first slot dtype, and the second row too when it is the first shard; a platform
-    meets the first and the last shard.
+    Every value of every axis appears. Each row meets the first slot dtype, the first two rows meet
+    every slot dtype; a shard meets the first row with the first slot dtype; a platform meets the
+    first and the last shard.
     """
     axes = writer.axes
     chosen: dict[tuple[int, int, int, int], None] = {}
     for row, slot in product(range(len(axes.rows)), range(len(axes.slots))):
-        chosen[row, slot, 0, 0] = None
+        if slot == 0 or row < 2:
+            chosen[row, slot, 0, 0] = None
     for shard in range(len(axes.shards)):
         chosen[0, 0, shard, 0] = None
     if len(axes.shards) > 1:

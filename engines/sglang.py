@@ -80,10 +80,10 @@ _RANKS_PASSED: Final = (Shard(0, 1), Shard(0, 2), Shard(1, 2), Shard(0, 4), Shar
 
 _ROPE: Final = (
     Row(512, 64, "bf16", "bf16", use="bf16 latent rows"),
+    Row(528, 64, "bf16", "bf16", use="a nope width that is no power of two"),
     Row(512, 64, "f16", "f16", use="f16 latent rows"),
     Row(512, 64, "f32", "f32", use="f32 latent rows"),
     Row(512, 64, "u8", "u8", use="fp8 latent rows, passed as bytes"),
-    Row(528, 64, "bf16", "bf16", use="a nope width that is no power of two"),
     Row(528, 128, "u8", "u8", use="packed rows: 512 fp8, 4 f32 scales, 64 bf16 rope"),
     Row(256, 32, "u8", "u8", use="fp4 latent rows, two values a byte"),
 )

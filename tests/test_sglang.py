@@ -58,7 +58,7 @@ def refuted(found: list[Result]) -> set[str]:
     ("config"),
     (
         {"dtype": "bf16", "nope": 512, "loc_dtype": "i64"},
-        {"dtype": "f16", "nope": 512, "loc_dtype": "i32"},
+        {"dtype": "f16", "nope": 512, "loc_dtype": "i64"},
         {"dtype": "u8", "nope": 528, "loc_dtype": "i64"},
         {"dtype": "bf16", "nope": 528, "loc_dtype": "i32"},
     ),
@@ -103,7 +103,7 @@ def test_local_slot_0_is_another_statement(checker: Checker, rank: int, local: V
         ("u8", "i64", set()),
         ("u8", "i32", {"W4"}),
         ("f32", "i64", {"W10"}),
-        ("bf16", "i32", {"W4", "W10"}),
+        ("bf16", "i64", {"W10"}),
     ),
 )
 def test_the_scale_writer(checker: Checker, dtype: str, slots: str, broken: set[str]) -> None:
