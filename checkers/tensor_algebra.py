@@ -137,9 +137,18 @@ def _round(x: torch.Tensor) -> torch.Tensor:
 
 
 def _fma(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    """Round `x * y + z` once: the sum is rounded to odd in f64, which a second rounding keeps."""
     if x.dtype == torch.float64:
         raise TypeError("no rule for math.fma of f64")
-    return (x.double() * y.double() + z.double()).to(torch.float32)
+    product, term = x.double() * y.double(), z.double()
+    total = product + term
+    part = total - product
+    lost = (product - (total - part)) + (term - part)
+    bits = total.contiguous().view(torch.int64)
+    inexact = (lost != 0) & total.isfinite() & ((bits & 1) == 0)
+    away = (lost > 0) == (total > 0)
+    odd = bits + torch.where(inexact, torch.where(away, 1, -1), 0)
+    return odd.view(torch.float64).to(torch.float32)
 
 
 def _flushed(x: torch.Tensor) -> torch.Tensor:

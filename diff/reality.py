@@ -37,13 +37,17 @@ _BITS = "bf16 is computed on its bit patterns, or truncated"
 _ZERO = "a masked-off lane loses the sign of a default of -0.0"
 _SIGNALLING = "folding a constant, the compiler lets a signalling NaN win against a number"
 _E5M2 = "f8E5M2 to bf16 makes infinities and NaNs finite numbers"
+_SUBNORMAL = "subnormals are flushed when running and kept when folding a constant"
+_CLIP = "between two zeros the sign of the result is that of the operands' product"
 #: Run -> op -> what it is known to do otherwise.
 FAULTS: dict[str, dict[str, str]] = {
     "interpreter": {**dict.fromkeys(sorted(_BF16), _BITS), "tt.load": _ZERO, **_FAULTS},
     "gpu": {
         "arith.maxnumf": _SIGNALLING,
         "arith.minnumf": _SIGNALLING,
-        "tt.clampf": _SIGNALLING,
+        "tt.clampf": f"{_SIGNALLING}; {_CLIP}",
+        "math.floor": _SUBNORMAL,
+        "math.ceil": _SUBNORMAL,
         "tt.fp_to_fp": _E5M2,
     },
 }
@@ -71,6 +75,10 @@ def gpu_fault(label: str, given: Sequence[tuple[str, int]]) -> str | None:
         is_nan(elem, bits) and not bits & _QUIET[elem] for elem, bits in given
     ):
         return _SIGNALLING
+    if name in ("math.floor", "math.ceil") and 0 < given[0][1] & 0x7FFFFFFF < 1 << 23:
+        return _SUBNORMAL
+    if name == "tt.clampf" and all(not bits & 0x7FFFFFFF for _, bits in given[1:]):
+        return _CLIP
     if label == "tt.fp_to_fp f8E5M2 to bf16" and given[0][1] & 0x7F >= 0x7C:
         return _E5M2
     return None
