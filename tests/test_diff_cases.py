@@ -134,12 +134,7 @@ def test_shrinking_ends_in_the_smallest_call(function, contract, more, slots):
     def fails(trial):
         return runner.run(preparer().prepare(made, trial.case), trial).status == "differs"
 
-    found = find(
-        trials(made, palette(made)[:2]),
-        fails,
-        settings=settings(QUIET, max_examples=400),
-        random=Random(1),
-    )
+    found = smallest(made, 2, fails)
     assert found.case.slots == slots
     assert found.case.dims == palette(made)[0]
     assert found.case.payload == {}
@@ -153,12 +148,7 @@ def test_a_fault_of_one_value_shrinks_to_that_value():
     def fails(trial):
         return runner.run(preparer().prepare(made, trial.case), trial).status == "differs"
 
-    found = find(
-        trials(made, palette(made)[:1]),
-        fails,
-        settings=settings(QUIET, max_examples=400),
-        random=Random(1),
-    )
+    found = smallest(made, 1, fails)
     assert (found.case.rows, found.case.payload) == (1, {("cache_k_nope", 0, 0): 0x80000000})
 
 
