@@ -68,6 +68,12 @@ def _lines(tally: Tally, versions: Mapping[str, str]) -> Iterator[str]:
     yield ""
     yield "Versions: " + ", ".join(f"{name} {value}" for name, value in versions.items()) + "."
     yield ""
+    yield (
+        "Reproduce: `kvproof selftest --programs 20000 --json cpu.json`, on a machine with a GPU "
+        "`kvproof selftest --device cuda --programs 11400 --json gpu.json`, then `kvproof selftest "
+        "--programs 0 --with cpu.json --with gpu.json --page docs/semantics.md`."
+    )
+    yield ""
     yield "## The table"
     yield ""
     yield (
