@@ -11,7 +11,7 @@ from typing import Any
 import z3
 
 from . import floats
-from .ttir import Op
+from .ttir import FLOAT_WIDTHS, Op
 
 Term = Any
 
@@ -218,12 +218,12 @@ class BitVectors:
         return z3.Extract(2 * w - 1, w, x * y)
 
     def float_binary(self, op: str, a: Term, b: Term, fmt: str) -> Term:
-        w = floats.WIDTH[fmt]
+        w = FLOAT_WIDTHS[fmt]
         made = floats.binary(op, term(a, w), term(b, w), fmt)
         return self._named(op, fmt, (a, b), (w, w), w) if made is None else made
 
     def float_unary(self, op: str, a: Term, fmt: str) -> Term:
-        w = floats.WIDTH[fmt]
+        w = FLOAT_WIDTHS[fmt]
         top = 1 << (w - 1)
         if op == "negf":
             return self.bitwise("xori", a, signed(top, w), w)
@@ -232,28 +232,28 @@ class BitVectors:
         raise TypeError(f"{op} has no bit-level meaning")
 
     def float_compare(self, predicate: str, a: Term, b: Term, fmt: str) -> Term:
-        w = floats.WIDTH[fmt]
+        w = FLOAT_WIDTHS[fmt]
         return floats.compare(predicate, term(a, w), term(b, w), fmt)
 
     def float_cast(self, a: Term, source: str, target: str, rounding: str | None) -> Term:
         if source == target:
             return a
-        made = floats.cast(term(a, floats.WIDTH[source]), source, target, rounding)
+        made = floats.cast(term(a, FLOAT_WIDTHS[source]), source, target, rounding)
         if made is not None:
             return made
         name = cast_name(source, target, rounding)
-        return self._named(name, "", (a,), (floats.WIDTH[source],), floats.WIDTH[target])
+        return self._named(name, "", (a,), (FLOAT_WIDTHS[source],), FLOAT_WIDTHS[target])
 
     def int_to_float(self, a: Term, w: int, fmt: str, *, signed: bool) -> Term:
         if w == 1:
             # A true i1 is -1 as a signed number.
             a, w = _byte(a, -1 if signed else 1), 8
         name = f"{'si' if signed else 'ui'}{w}_to_{fmt}"
-        return self._named(name, "", (a,), (w,), floats.WIDTH[fmt])
+        return self._named(name, "", (a,), (w,), FLOAT_WIDTHS[fmt])
 
     def float_to_int(self, a: Term, fmt: str, w: int, *, signed: bool) -> Term:
         name = f"{fmt}_to_{'si' if signed else 'ui'}{w}"
-        return self._named(name, "", (a,), (floats.WIDTH[fmt],), w)
+        return self._named(name, "", (a,), (FLOAT_WIDTHS[fmt],), w)
 
     def uninterpreted(self, name: str, args: tuple[Term, ...], op: Op) -> Term:
         widths = tuple(kind.width() for kind in op.operand_types)

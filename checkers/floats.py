@@ -11,17 +11,6 @@ from typing import Any
 
 import z3
 
-WIDTH = {
-    "f16": 16,
-    "bf16": 16,
-    "f32": 32,
-    "f64": 64,
-    "f8E4M3FN": 8,
-    "f8E5M2": 8,
-    "f8E4M3FNUZ": 8,
-    "f8E5M2FNUZ": 8,
-    "f8E4M3B11FNUZ": 8,
-}
 _SORTS = {"f16": (5, 11), "bf16": (8, 8), "f32": (8, 24), "f64": (11, 53)}
 
 

@@ -82,12 +82,3 @@ class Job:
     sizes: tuple[Mapping[str, int], ...] = ()
     unproved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a check has come: `done` of `total` jobs, and the one that is next."""
-
-    done: int
-    total: int
-    job: str
