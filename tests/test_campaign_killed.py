@@ -41,7 +41,8 @@ def worker(campaign):
     """Return the process id of the campaign's worker, or None between two of them."""
     found = []
     for task in Path(f"/proc/{campaign}/task").iterdir():
-        found += [int(number) for number in (task / "children").read_text().split()]
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            found += [int(number) for number in (task / "children").read_text().split()]
     return found[0] if found else None
 
 
