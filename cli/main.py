@@ -8,16 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..spec.errors import KvproofError
-from . import init, mutate, selftest
+from . import check, init, mutate, selftest
 from .front import FrontDoor
 from .layout import Front
-from .second import Certify, DumpSmt, Second
-
-_EXITS = (
-    "Exit code: 0 everything is proved, 1 a contract is broken, 2 wrong usage or input, "
-    "3 something is neither proved nor refuted, 4 two solvers contradict each other."
-)
 
 app = typer.Typer(
     cls=FrontDoor,
@@ -52,107 +45,7 @@ def start(
         typer.echo(ctx.get_help())
 
 
-@app.command(epilog=_EXITS)
-def check(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="A release, e.g. sglang==0.5.23, or a function of yours, "
-            "path/to/file.py::function. Without one, the bundled examples.",
-            show_default=False,
-        ),
-    ] = "",
-    contract: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The contract of a function of yours; `kvproof list` names them.",
-            show_default=False,
-        ),
-    ] = "",
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ARG=PARAM",
-            help="The parameter that takes a contract's argument, where the names differ. "
-            "WORLD and RANK can be bound too.",
-        ),
-    ] = None,
-    stub: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PACKAGE", help="A package that your file imports and that is not installed."
-        ),
-    ] = None,
-    invariant: Annotated[
-        list[str] | None,
-        typer.Option(metavar="W6", help="Decide only this invariant; may be repeated."),
-    ] = None,
-    symbolic_dims: Annotated[  # noqa: FBT002 - a flag
-        bool,
-        typer.Option("--symbolic-dims", help="Prove for all widths, strides and row counts."),
-    ] = False,
-    no_drop: Annotated[  # noqa: FBT002 - a flag
-        bool,
-        typer.Option("--no-drop", help="Do not show what each assumption keeps out: faster."),
-    ] = False,
-    strict: Annotated[  # noqa: FBT002 - a flag
-        bool,
-        typer.Option(
-            "--strict",
-            help="Also exit 3 when a path was not proved or a capture left a note, and 1 when a "
-            "further statement does not hold.",
-        ),
-    ] = False,
-    report: Annotated[
-        str,
-        typer.Option(
-            "--json", metavar="FILE", help="Write the report as JSON; - is standard output."
-        ),
-    ] = "",
-    certify: Certify = False,  # noqa: FBT002 - a flag
-    dump_smt: DumpSmt = None,
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where counterexamples are written.")
-    ] = Path(".kvproof"),
-) -> None:
-    """Check the writers of a release, or one of yours."""
-    from .casefile import write_cases
-    from .certifying import print_certificate
-    from .checking import check as run
-    from .checking import wanted
-    from .render import print_outcome
-    from .report import write_report
-    from .request import BUNDLED, Request
-
-    request = Request(
-        target=target or BUNDLED,
-        contract=contract,
-        bind=tuple(bind or ()),
-        stubs=tuple(stub or ()),
-        symbolic=symbolic_dims,
-    )
-    errors = Console(stderr=True)
-    second = Second(certify=certify, dump=dump_smt)
-    outcome = run(
-        request,
-        invariants=wanted(invariant or ()),
-        drop=not no_drop,
-        console=errors,
-        second=second,
-    )
-    fault: KvproofError | None = None
-    try:
-        write_cases(outcome, out)
-        if report:
-            write_report(report, outcome, strict=strict)
-    except KvproofError as problem:
-        fault = problem  # what was found is shown all the same
-    print_outcome(Front(stderr=report == "-"), outcome)
-    forced = print_certificate(errors, outcome) if certify else None
-    if fault is not None:
-        raise fault
-    raise typer.Exit(forced or outcome.exit_code(strict=strict))
+app.command(epilog=check.EXITS)(check.check)
 
 
 @app.command(
