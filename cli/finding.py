@@ -27,7 +27,7 @@ def print_finding(
     """
     result = finding.result
     about = invariant(result.invariant)
-    _title(console, finding, f"{about.id} {about.title}", _what(finding))
+    _title(console, finding, f"{about.id} {about.title}", said_of(finding.result))
     code = statement_at(finding.job, result.source)
     room = width(console) - 4 - len(result.source)
     if code and len(code) > max(room, 40):
@@ -39,11 +39,11 @@ def print_finding(
         labelled(console, "asked", result.statement)
     if result.detail:
         labelled(console, "why", result.detail)
-    labelled(console, "at", f"{_place(result)}{label_of(finding.job, result)}")
+    labelled(console, "at", f"{place_of(result)}{label_of(finding.job, result)}")
     if result.safe_up_to is not None:
         labelled(console, "safe", f"up to {result.safe_of or 'slot'} {result.safe_up_to:,}")
     if result.replay:
-        labelled(console, "replayed", _replay(result))
+        labelled(console, "replayed", replay_of(result))
     if result.assumes:
         labelled(console, "assuming", "; ".join(result.assumes))
     labelled(console, "seen in", finding.seen)
@@ -60,9 +60,9 @@ def print_claim(console: Console, finding: Finding, *, path: Path | None = None)
     refuted = result.verdict is Verdict.REFUTED
     said = "does not hold" if refuted else f"{word(result.verdict)}: {result.detail}"
     _title(console, finding, result.statement, said)
-    labelled(console, "at", f"{_place(result)}{label_of(finding.job, result)}")
+    labelled(console, "at", f"{place_of(result)}{label_of(finding.job, result)}")
     if result.replay:
-        labelled(console, "replayed", _replay(result))
+        labelled(console, "replayed", replay_of(result))
     labelled(console, "seen in", finding.seen)
     contract = finding.job.instance.contract.name
     labelled(console, "explained", f"kvproof explain {contract}", whole=True)
@@ -84,10 +84,11 @@ def _title(console: Console, finding: Finding, head: str, said: str) -> None:
         write(console, Text(f"  {writer}", style="bold"))
 
 
-def _what(finding: Finding) -> str:
-    verdict = finding.result.verdict
+def said_of(result: Result) -> str:
+    """Return what a result other than PROVED says of its invariant."""
+    verdict = result.verdict
     if verdict is Verdict.REFUTED:
-        return invariant(finding.result.invariant).broken
+        return invariant(result.invariant).broken
     said = {
         Verdict.UNKNOWN: "neither proved nor refuted",
         Verdict.UNSUPPORTED: "the kernel does something that kvproof does not model",
@@ -100,7 +101,8 @@ def _asked(result: Result, sentence: str) -> bool:
     return bool(result.statement) and result.statement != sentence
 
 
-def _place(result: Result) -> str:
+def place_of(result: Result) -> str:
+    """Return "slot 0, row 0, column 0; ", as far as it is known."""
     parts: list[str] = []
     if result.slot is not None:
         parts.append(f"slot {result.slot:,}")
@@ -111,7 +113,8 @@ def _place(result: Result) -> str:
     return f"{', '.join(parts)}; " if parts else ""
 
 
-def _replay(result: Result) -> str:
+def replay_of(result: Result) -> str:
+    """Return what each runner made of the counterexample, in one line."""
     parts: list[str] = []
     for runner, outcome in result.replay.items():
         seen = result.observed.get(runner, "") if outcome == "confirmed" else ""
