@@ -15,6 +15,7 @@ from ..spec.job import Job
 from ..spec.launch import Launch
 from ..spec.rules import CONTIGUOUS, DISTINCT, INNER_ONE, NO_ALIAS, SAME_ROWS
 from ..spec.verdict import Result, Verdict
+from .answered import Answered
 from .building import build
 from .certify import Certificate, Certifier
 from .child import Child
@@ -114,6 +115,7 @@ class Checker:
         self.timeout = timeout
         self.child = child or Child()
         self.replays = Replays() if replay else None
+        self.answered = Answered()
         self._programs: dict[str, Program] = {}
         self._strided: set[str] = set()
 
@@ -139,7 +141,7 @@ class Checker:
     def check(self, job: Job) -> JobReport:
         """Check one job. A fault of the job becomes the report's error, not an exception."""
         begun = time.perf_counter()
-        solving = Solving(self.timeout, self.certifier)
+        solving = Solving(self.timeout, self.certifier, self.answered)
         try:
             _promised(job)
             captured = sample(self.child, job)

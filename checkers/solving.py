@@ -9,32 +9,12 @@ from typing import Any
 
 import z3
 
+from .answered import Answer, Answered
 from .bitvectors import Term, is_const, term
 from .certify import Certifier
 from .integers import Integers, Untranslatable
 from .obligation import Obligation
 from .problem import Problem
-
-#: Questions over integers that were answered "unsat" in this process: the lemmas on a contract's
-#: map are the same for every kernel and dtype.
-_HOLDS: set[str] = set()
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the solver said.
-
-    Args:
-        status: "unsat" (the promise holds), "sat" (broken) or "unknown".
-        model: the model of a "sat".
-        seconds: time it took.
-        reason: why it is "unknown".
-    """
-
-    status: str
-    model: Any = None
-    seconds: float = 0.0
-    reason: str = ""
 
 
 @dataclass
@@ -45,10 +25,12 @@ class Solving:
         timeout: seconds per query. A query that runs out is "unknown", never a success.
         certifier: asks a second solver about every "unsat", which its contradiction makes
             "unknown".
+        answered: answers of this question or an equal one, from this object or another.
     """
 
     timeout: float = 10.0
     certifier: Certifier | None = None
+    answered: Answered = field(default_factory=Answered)
     queries: int = 0
     seconds: float = 0.0
     times: list[float] = field(default_factory=list)
@@ -85,9 +67,9 @@ class Solving:
     def _over_integers(self, terms: list[Any]) -> Answer | None:
         """Return "unsat" when the question has no solution even over the integers, else None."""
         begun = time.perf_counter()
-        text = "".join(item.sexpr() for item in terms)
-        if text in _HOLDS:
-            return Answer("unsat", None, time.perf_counter() - begun)
+        known = self.answered.find(terms, integers=True)
+        if known is not None:
+            return known
         try:
             asked = Integers().query(terms)
         except Untranslatable:
@@ -100,8 +82,9 @@ class Solving:
         self.times.append(seconds)
         if found != z3.unsat:
             return None
-        _HOLDS.add(text)
-        return Answer("unsat", None, seconds)
+        answer = Answer("unsat", None, seconds)
+        self.answered.keep(terms, answer, integers=True)
+        return answer
 
     def any_of(
         self, problem: Problem, obligations: Sequence[Obligation], drop: str = ""
@@ -135,21 +118,26 @@ class Solving:
 
     def solve(self, terms: Iterable[Any]) -> Answer:
         """Ask whether a conjunction is satisfiable."""
+        asked = list(terms)
+        known = self.answered.find(asked)
+        if known is not None:
+            return self._certified(asked, known) if known.status == "unsat" else known
         solver = z3.SolverFor("QF_UFBV")
         solver.set("timeout", int(self.timeout * 1000))
         begun = time.perf_counter()
-        asked = list(terms)
         solver.add(*asked)
         found = solver.check()
         seconds = time.perf_counter() - begun
         self.queries += 1
         self.seconds += seconds
         self.times.append(seconds)
-        if found == z3.unsat:
-            return self._certified(asked, Answer("unsat", None, seconds))
+        if found == z3.unknown:
+            return Answer("unknown", None, seconds, solver.reason_unknown())
+        answer = Answer("unsat", None, seconds)
         if found == z3.sat:
-            return Answer("sat", solver.model(), seconds)
-        return Answer("unknown", None, seconds, solver.reason_unknown())
+            answer = Answer("sat", solver.model(), seconds)
+        self.answered.keep(asked, answer)
+        return self._certified(asked, answer) if found == z3.unsat else answer
 
     def _certified(self, asked: list[Any], answer: Answer) -> Answer:
         """Return an "unsat", or "unknown" where the second solver contradicts it."""

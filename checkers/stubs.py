@@ -187,6 +187,7 @@ class StubSpace(MetaPathFinder):
         self._values: dict[str, object] = {}
         self._modules: dict[str, ModuleType] = {}
         self._outside: dict[str, ModuleType] = {}
+        self._others: dict[str, ModuleType] = {}
         self._depth = 0
         theirs = {path: s for path, s in (switches or {}).items() if not self.covers(path)}
         self._patches = RealPatches(theirs)
@@ -223,10 +224,23 @@ class StubSpace(MetaPathFinder):
             return spec_from_file_location(fullname, self.real[fullname])
         return ModuleSpec(fullname, _StubLoader(self), is_package=True)
 
+    def _take_out(self) -> dict[str, ModuleType]:
+        """Take this space's modules out of `sys.modules` and return them."""
+        mine: dict[str, ModuleType] = {}
+        for name, module in list(sys.modules.items()):
+            if self._others.get(name) is module:
+                continue  # thousands of modules, asked about twice a capture
+            if self._mine(name, module):
+                mine[name] = module
+            else:
+                self._others[name] = module
+        for name in mine:
+            del sys.modules[name]
+        return mine
+
     def _mine(self, name: str, module: ModuleType) -> bool:
         if self.covers(name):
             return True
-        # Asked of every loaded module at each entry: text compares fast, paths do not.
         file = getattr(module, "__file__", None)
         return self._inside is not None and isinstance(file, str) and file.startswith(self._inside)
 
@@ -235,11 +249,7 @@ class StubSpace(MetaPathFinder):
         self._depth += 1
         if self._depth == 1:
             self._patches.apply()
-            self._outside = {
-                name: m for name, m in list(sys.modules.items()) if self._mine(name, m)
-            }
-            for name in self._outside:
-                del sys.modules[name]
+            self._outside = self._take_out()
             sys.modules.update(self._modules)
             sys.meta_path.insert(0, self)
             if self.folder is not None:
@@ -260,9 +270,7 @@ class StubSpace(MetaPathFinder):
         if self.folder is not None:
             sys.path.remove(str(self.folder))
         sys.meta_path.remove(self)
-        self._modules = {name: m for name, m in list(sys.modules.items()) if self._mine(name, m)}
-        for name in self._modules:
-            del sys.modules[name]
+        self._modules = self._take_out()
         sys.modules.update(self._outside)
         self._patches.undo()
 

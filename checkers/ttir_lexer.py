@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ..spec.errors import KvproofError
 
@@ -134,6 +135,7 @@ def hash_tokens(tokens: Tokens) -> str:
     return hashlib.sha256("".join(parts).encode()).hexdigest()
 
 
+@lru_cache(maxsize=64)  # a kernel's text comes back from every captured call
 def ttir_hash(text: str) -> str:
     """Return the sha256 (hex) of IR text without locations, comments and spacing.
 
