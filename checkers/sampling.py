@@ -12,9 +12,10 @@ from ..spec.launch import Capture, Launch
 from ..spec.recipe import recipe
 from .capturing import Capturing
 from .family import Family, Sample, fit
-from .varying import refuse_launches_by_slots, refuse_torch_writes
+from .varying import refuse_launches_by_contents, refuse_torch_writes
 
-#: Row counts that every writer is captured at. The last is past every known dispatch threshold.
+#: Row counts that every writer is captured at, and the most that its contract allows. The last of
+#: these is past every known dispatch threshold.
 ROW_COUNTS = (2, 5, 1030)
 
 
@@ -58,7 +59,7 @@ def sample(child: Capturing, job: Job, *, slot_stride: int = 1) -> Captured:
     notes: dict[str, None] = {}
     runs: list[tuple[dict[str, int], tuple[Launch, ...]]] = []
     for size in sizes:
-        for rows in ROW_COUNTS:
+        for rows in _counts(job):
             env, capture = _capture(child, job, rows, size, slot_stride)
             if capture.error:
                 raise KvproofError(
@@ -66,7 +67,7 @@ def sample(child: Capturing, job: Job, *, slot_stride: int = 1) -> Captured:
                 )
             notes.update(dict.fromkeys(capture.notes))
             if not capture.launches:
-                if rows != ROW_COUNTS[-1] or not runs:
+                if rows < ROW_COUNTS[-1] or not runs:
                     raise KvproofError(
                         "it launches no Triton kernel",
                         where=f"{job.function} ({job.label})",
@@ -86,9 +87,14 @@ def sample(child: Capturing, job: Job, *, slot_stride: int = 1) -> Captured:
         if any(launch.ttir_hash not in known for launch in one[1].launches):
             notes["one row compiles to other IR (the value 1 is specialised): not proved"] = None
     refuse_torch_writes(job, notes)
-    refuse_launches_by_slots(child, job, sizes[0])
+    refuse_launches_by_contents(child, job, sizes[0])
     programs = sum(x * y * z for x, y, z in (launch.grid for launch in zero[1].launches))
     return Captured(tuple(units), tuple(notes), zero[1].error, programs)
+
+
+def _counts(job: Job) -> tuple[int, ...]:
+    most = job.instance.rows.most
+    return (*ROW_COUNTS, most) if most > ROW_COUNTS[-1] else ROW_COUNTS
 
 
 def _capture(
@@ -98,7 +104,7 @@ def _capture(
     env = {n: v for n, v in instance.dims.items() if isinstance(v, int)} | dict(size)
     world, rank = instance.world_rank
     # Slots that this rank owns and no rule skips, whatever the rules are.
-    slots = [(index + 3) * world + rank for index in range(rows)]
+    slots = range(3 * world + rank, (rows + 3) * world + rank, world)
     # No sum or multiple of the row count: a size of the pool is not to be taken for one.
     pool = 3 * rows + 41
     call = recipe(

@@ -17,7 +17,7 @@ from ..spec.call import Arg, CallRecipe, DTypeArg, ScalarArg, TensorArg
 from ..spec.dtypes import DTYPES, dtype
 from ..spec.errors import KvproofError
 
-#: Tensors of more elements than this are neither filled nor compared.
+#: Tensors of more elements than this are neither filled nor compared (by bytes, for writes).
 SMALL = 1 << 20
 
 _MAP_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
@@ -68,6 +68,8 @@ def make_tensor(arg: TensorArg, *, seed: int) -> torch.Tensor:
     tensor = _storage(extent, kind, arg.name).as_strided(arg.shape, strides)
     if arg.values is not None:
         _fill_values(tensor, arg, count)
+    elif kind.is_floating_point and arg.fill is not None:
+        tensor.fill_(arg.fill)
     elif kind.is_floating_point and 0 < count <= SMALL:
         pattern = (torch.arange(count) * 31 + 17 * seed) % 251 + 1
         tensor.copy_(pattern.to(torch.float32).reshape(arg.shape))
@@ -85,10 +87,15 @@ def _fill_values(tensor: torch.Tensor, arg: TensorArg, count: int) -> None:
         )
     if tensor.dtype != torch.bool:
         info = torch.iinfo(tensor.dtype)
-        wrong = next((value for value in values if not info.min <= value <= info.max), None)
+        ends = (*values[:1], *values[-1:]) if isinstance(values, range) else values
+        wrong = next((value for value in ends if not info.min <= value <= info.max), None)
         if wrong is not None:
             raise KvproofError(f"value {wrong} does not fit {arg.dtype}", where=where)
-    tensor.copy_(torch.tensor(values, dtype=tensor.dtype).reshape(arg.shape))
+    if isinstance(values, range):
+        made = torch.arange(values.start, values.stop, values.step, dtype=tensor.dtype)
+    else:
+        made = torch.tensor(values, dtype=tensor.dtype)
+    tensor.copy_(made.reshape(arg.shape))
 
 
 def _storage(extent: int, kind: torch.dtype, name: str) -> torch.Tensor:
@@ -122,6 +129,7 @@ class KnownTensors:
             tensor.untyped_storage().data_ptr(): (name, tensor) for name, tensor in tensors.items()
         }
         self._versions = {name: version(tensor) for name, tensor in tensors.items()}
+        self._bytes = {name: _copy_of_small(tensor) for name, tensor in tensors.items()}
 
     def find(self, tensor: torch.Tensor) -> tuple[str, int] | None:
         """Return the name of the tensor whose storage this one shares, and the bytes from it."""
@@ -165,15 +173,34 @@ class KnownTensors:
         return [known[0] for known in found if known is not None]
 
     def written(self) -> list[str]:
-        """Return the names of tensors that torch operations have written since the start."""
+        """Return the names of tensors that the host function has written since the start.
+
+        torch counts its writes; those through `tensor.data` or numpy show in the bytes of small
+        tensors alone.
+        """
         return [
-            name for name, tensor in self._bases.values() if version(tensor) != self._versions[name]
+            name
+            for name, tensor in self._bases.values()
+            if version(tensor) != self._versions[name] or self._differs(name, tensor)
         ]
+
+    def _differs(self, name: str, tensor: torch.Tensor) -> bool:
+        before = self._bytes[name]
+        return before is not None and not torch.equal(before, _bytes_of(tensor))
 
 
 def version(tensor: torch.Tensor) -> int:
     """Return torch's count of the in-place writes to a tensor and its views."""
     return tensor._version  # noqa: SLF001 - torch gives no other way
+
+
+def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+
+
+def _copy_of_small(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return a copy of a tensor's whole storage, or None when that would take long."""
+    return _bytes_of(tensor).clone() if tensor.untyped_storage().nbytes() <= SMALL else None
 
 
 def _comparable(tensor: torch.Tensor) -> torch.Tensor:

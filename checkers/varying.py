@@ -1,52 +1,80 @@
 """What the host function does beside its launch, and what no proof of a kernel speaks of.
 
-What is launched must not depend on the slots: a proof speaks of one launch for all of them.
+What is launched must not depend on what the tensors hold: a proof speaks of one launch for all.
 
 A host function that looks at the slots' values (how many are padding, whether they are in order)
-may launch something else for other slots than the captured ones. Calls with other slots show it.
+or at the sources may launch something else for others than the captured ones. Calls with other
+slots, and with nothing but NaN, show it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from ..spec.call import CallRecipe, TensorArg
 from ..spec.case import Case
 from ..spec.errors import KvproofError
 from ..spec.job import Job
 from ..spec.launch import Launch
 from ..spec.recipe import recipe
-from ..spec.reference import row_env, skipped
+from ..spec.reference import holds, row_env
 from .capturing import TORCH_WROTE, Capturing
 
 #: Rows of the calls that are compared.
 ROWS = 6
 
 
-def refuse_launches_by_slots(child: Capturing, job: Job, size: Mapping[str, int]) -> None:
-    """Raise KvproofError where calls that differ in their slots alone launch different things.
+def refuse_launches_by_contents(child: Capturing, job: Job, size: Mapping[str, int]) -> None:
+    """Raise KvproofError where calls that differ in their contents alone launch different things.
 
     Args:
         child: captures calls.
         job: the writer.
         size: numbers for dimensions that the instance leaves as ranges.
     """
-    first: tuple[object, ...] | None = None
-    for words, slots in _tables(job, size):
+
+    def launched(words: str, slots: Sequence[int], fill: float | None = None) -> Sequence[Launch]:
         call = recipe(job.instance, job.binding, pool=4 * ROWS, slots=slots, dims=size)
+        if fill is not None:
+            call = _filled(call, fill)
         capture = child.capture(
             job.source, job.function, call, switches=job.switches, lift=job.lift
         )
         if capture.error:
             raise KvproofError(f"the call with {words} fails: {capture.error}", where=job.function)
-        made = tuple(_shown(launch) for launch in capture.launches)
-        if first is None:
-            first = made
-        elif made != first:
-            raise KvproofError(
-                f"what it launches depends on the slots' values: it changes with {words}",
-                where=f"{job.function} ({job.label})",
-                mend="leave the choice of rows to the kernel; a proof speaks of one launch",
-            )
+        refuse_torch_writes(job, capture.notes)
+        return capture.launches
+
+    tables = list(_tables(job, size))
+    words, slots = tables[0]
+    plain = launched(words, slots)
+    for words, other in tables[1:]:
+        _compare(job, plain, launched(words, other), f"the slots' values: it changes with {words}")
+    # A tensor full of one value is not known again by its values, so that owners are left out.
+    nan = [_ownerless(launch) for launch in launched("NaN in every tensor", slots, math.nan)]
+    words = "what the tensors hold: it changes with NaN in every tensor"
+    _compare(job, [_ownerless(launch) for launch in plain], nan, words)
+
+
+def _compare(job: Job, first: Sequence[Launch], second: Sequence[Launch], words: str) -> None:
+    if list(map(_shown, first)) != list(map(_shown, second)):
+        raise KvproofError(
+            f"what it launches depends on {words}",
+            where=f"{job.function} ({job.label})",
+            mend="leave the choice of rows to the kernel; a proof speaks of one launch",
+        )
+
+
+def _ownerless(launch: Launch) -> Launch:
+    return replace(launch, args=tuple(replace(a, tensor=None, byte_offset=0) for a in launch.args))
+
+
+def _filled(call: CallRecipe, value: float) -> CallRecipe:
+    return CallRecipe(
+        tuple(replace(a, fill=value) if isinstance(a, TensorArg) else a for a in call.args)
+    )
 
 
 def refuse_torch_writes(job: Job, notes: Iterable[str]) -> None:
@@ -86,18 +114,16 @@ def _tables(job: Job, size: Mapping[str, int]) -> Iterator[tuple[str, list[int]]
     if world > 1:
         yield "slots of other ranks", [slot - rank + (rank + 1) % world for slot in plain]
     total = 4 * ROWS * world
-    padding = [
-        slot
-        for slot in (0, total - 1)
-        if skipped(
-            instance.contract.skip,
-            row_env(instance, Case(dims=numbers, pool=4 * ROWS, slots=(slot,)), 0),
-        )
-    ]
-    if padding:
-        yield "padding first", _with(plain, padding[0], (0, 2))
-        yield "padding last", _with(plain, padding[0], (ROWS - 1,))
-        yield "nothing but padding", [padding[0]] * ROWS
+    for rule in instance.contract.skip:
+        case = Case(dims=numbers, pool=4 * ROWS, slots=tuple(range(-2, total + 2)))
+        envs = (row_env(instance, case, row) for row in range(case.rows))
+        padding = [env["slot"] for env in envs if holds(rule.condition, env)]
+        if padding:
+            # The nearest to the pool: -1 before -2, and the first past the end.
+            slot = min(padding, key=lambda slot: (abs(slot), -slot))
+            yield f"padding first (slot {slot})", _with(plain, slot, (0, 2))
+            yield f"padding last (slot {slot})", _with(plain, slot, (ROWS - 1,))
+            yield f"nothing but padding (slot {slot})", [slot] * ROWS
 
 
 def _with(slots: Sequence[int], padding: int, places: Sequence[int]) -> list[int]:

@@ -20,14 +20,17 @@ class TensorArg:
         dtype: short dtype name (see `kvproof.spec.dtypes`), e.g. "bf16", "u8", "i64".
         shape: sizes of the view that is passed.
         strides: strides in elements; None means contiguous.
-        values: contents in row-major order, integer tensors only; None means zeros.
+        values: contents in row-major order, integer tensors only; None means zeros. A range
+            stands for a table too long to write out.
+        fill: the one value of all elements, floating-point tensors only; None means a pattern.
     """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None = None
-    values: tuple[int, ...] | None = None
+    values: tuple[int, ...] | range | None = None
+    fill: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class CallRecipe:
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return a JSON-able form; `from_json` reads it back."""
-        return [{"kind": type(arg).__name__, **asdict(arg)} for arg in self.args]
+        return [{"kind": type(arg).__name__, **_plain(arg)} for arg in self.args]
 
     @staticmethod
     def from_json(data: list[dict[str, Any]]) -> CallRecipe:
@@ -82,9 +85,21 @@ class CallRecipe:
         args: list[Arg] = []
         for item in data:
             fields: dict[str, Any] = {
-                key: tuple(cast(list[int], value)) if isinstance(value, list) else value
-                for key, value in item.items()
-                if key != "kind"
+                key: _tuple_or_range(value) for key, value in item.items() if key != "kind"
             }
             args.append(kinds[item["kind"]](**fields))
         return CallRecipe(tuple(args))
+
+
+def _plain(arg: Arg) -> dict[str, Any]:
+    made = asdict(arg)
+    values = made.get("values")
+    if isinstance(values, range):
+        made["values"] = {"range": [values.start, values.stop, values.step]}
+    return made
+
+
+def _tuple_or_range(value: Any) -> Any:
+    if isinstance(value, dict):
+        return range(*cast(dict[str, list[int]], value)["range"])
+    return tuple(cast(list[int], value)) if isinstance(value, list) else value

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from kvproof.checkers.check import Checker
+from kvproof.spec.rules import Negative
 from kvproof.spec.verdict import Result, Verdict
 
 from .jobs import job
@@ -47,12 +49,49 @@ def test_a_launch_that_depends_on_the_slots_is_refused(checker: Checker, name: s
     assert report.results == ()
 
 
+def test_a_launch_that_depends_on_the_sources_is_refused(checker: Checker) -> None:
+    report = checker.check(job("only_without_nan", "mla-row-norope", file="hidden.py"))
+    assert report.error is not None
+    assert "depends on what the tensors hold: it changes with NaN" in report.error
+
+
+def test_a_launch_that_depends_on_a_sentinel_is_refused(checker: Checker) -> None:
+    name = "copied_below_zero_only_without_padding"
+    asked = job(name, "mla-row-norope", file="hidden.py")
+    contract = replace(asked.instance.contract, skip=(Negative(),))
+    asked = replace(asked, instance=replace(asked.instance, contract=contract))
+    report = checker.check(asked)
+    assert report.error is not None
+    assert "padding first (slot -1)" in report.error
+
+
+def test_fewer_rows_in_large_calls_are_refused(checker: Checker) -> None:
+    report = checker.check(job("two_rows_short_past_65536", "mla-row-norope", file="hidden.py"))
+    assert report.error is not None
+    assert "[2, 5, 1030, 262142] at row counts (2, 5, 1030, 262144)" in report.error
+
+
+def test_large_calls_without_a_kernel_are_named(checker: Checker) -> None:
+    report = checker.check(job("only_up_to_65536_rows", "mla-row-norope", file="hidden.py"))
+    assert report.error is None
+    assert any("with 262144 rows no Triton kernel is launched" in note for note in report.notes)
+
+
 def test_the_same_launch_for_all_slots_is_proved(checker: Checker) -> None:
     results = check(checker, "every_row", "mla-row-norope")
     assert all(result.verdict is Verdict.PROVED for result in results)
 
 
-@pytest.mark.parametrize("name", ("source_changed_in_place", "slots_changed_in_place"))
+@pytest.mark.parametrize(
+    "name",
+    (
+        "source_changed_in_place",
+        "slots_changed_in_place",
+        "written_through_data",
+        "written_through_numpy",
+        "written_only_with_padding",
+    ),
+)
 def test_what_torch_writes_is_refused(checker: Checker, name: str) -> None:
     report = checker.check(job(name, "mla-row-norope", file="hidden.py"))
     assert report.error is not None
