@@ -41,6 +41,8 @@ def _all(job: Job, unit: Unit, decision: Decision, wide: Decision | None) -> Ite
         grid = ", ".join(str(extent) for extent in family.grid)
         counts = ", ".join(str(count) for count in sorted(set(family.samples)))
         yield f"grid ({grid}), read off calls with {counts} rows"
+        for name, (value, limit) in family.narrow(instance).items():
+            yield f"{value} < {limit:,} (argument {name}; a larger one compiles to other IR)"
     invariant = decision.group.invariant
     if invariant not in ("W4", "W6", "W10", "W12", "W15"):
         if wide is None:

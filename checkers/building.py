@@ -65,6 +65,8 @@ def build(
     for extent in grid:
         if not is_const(extent):
             bounds.extend((extent >= 0, extent < 1 << 31))
+    for value, limit in family.narrow(instance).values():
+        bounds.append(term(value.evaluate(env, ARITHMETIC), WIDE) < limit)
     values: dict[str, Any] = {}
     memories: dict[str, str] = {}
     for (name, kind), info in zip(program.args, _runtime(family), strict=True):

@@ -7,13 +7,18 @@ when every sample gives it, and the verdicts name it as an approximation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from ..spec.contract import Instance
 from ..spec.errors import KvproofError
 from ..spec.expr import Const, Expr, Sym, cdiv
 from ..spec.launch import Launch
+
+#: Signature type of an integer argument.
+_WIDTH = re.compile(r"([iu])(\d+)")
 
 #: Block sizes that a grid may divide by.
 _BLOCKS = (*tuple(1 << power for power in range(1, 15)), 3, 5, 6, 7, 9, 10, 12, 24, 48, 96)
@@ -42,6 +47,26 @@ class Family:
     grid: tuple[Expr, Expr, Expr]
     scalars: Mapping[str, Expr | float]
     samples: tuple[int, ...]
+
+    def narrow(self, instance: Instance) -> dict[str, tuple[Expr, int]]:
+        """Return the integer arguments that a legal call may not fit: expression and its limit.
+
+        Triton compiles an argument of 2**31 or more as 64 bits, which is other IR.
+
+        Args:
+            instance: the contract in its configuration; its largest call decides.
+        """
+        sizes = {**instance.dims, "POOL": instance.pool, "ROWS": instance.rows}
+        most = {name: size if isinstance(size, int) else size.most for name, size in sizes.items()}
+        found: dict[str, tuple[Expr, int]] = {}
+        for arg in self.launch.args:
+            value = self.scalars.get(arg.name)
+            width = _WIDTH.fullmatch(arg.type)
+            if isinstance(value, Expr) and width is not None and width[2] != "1":
+                limit = 1 << (int(width[2]) - (width[1] == "i"))
+                if value.evaluate(most) >= limit:
+                    found[arg.name] = value, limit
+        return found
 
     def grid_at(self, env: Mapping[str, int]) -> tuple[int, int, int]:
         """Return the grid for concrete symbols."""

@@ -15,6 +15,7 @@ from .jobs import job
 PAIRS = {
     "chosen_by_a_wrapped_product": ("chosen", "mla-row-norope", "W4"),
     "two_launches_the_second_short": ("two_launches", "mla-row", "W2"),
+    "within_pool_but_the_last": ("within_pool", "mla-row-norope", "W2"),
 }
 
 
@@ -105,3 +106,15 @@ def test_a_source_that_torch_changed_first_is_not_proved(checker: Checker, name:
     report = checker.check(job(name, "mla-row-norope", file="hidden.py", NOPE_STRIDE=40))
     verdicts = {result.invariant: result.verdict for result in report.results}
     assert verdicts["W8"] is not Verdict.PROVED
+
+
+def test_a_pool_size_of_32_bits_is_named(checker: Checker) -> None:
+    named = "POOL < 2,147,483,648 (argument places; a larger one compiles to other IR)"
+    assert all(
+        named in result.assumes
+        for result in check(checker, "within_pool", "mla-row-norope")
+        if result.invariant != "W15"
+    )
+    # With slots of 32 bits the pool is smaller than that.
+    (report,) = checker.finish([checker.check(job("within_pool", file="hidden.py", slots="i32"))])
+    assert not any("other IR" in said for result in report.results for said in result.assumes)
