@@ -1,4 +1,4 @@
-"""The JSON report, schema `kvproof.report/1` (docs/report.schema.json)."""
+"""The JSON report, schema `kvproof.report/1` (docs/report.schema.json), and what others need."""
 
 from __future__ import annotations
 
@@ -9,26 +9,44 @@ from pathlib import Path
 from typing import Any
 
 from ..spec.verdict import SCHEMA, Verdict
+from .digest import Digest, Told
 from .files import write_json
-from .outcome import Outcome, is_claim
+from .outcome import Outcome
+from .record import record_of
 from .versions import versions
 
 
-def to_json(outcome: Outcome, *, strict: bool = False) -> dict[str, Any]:
-    """Return a check's outcome as a JSON-able report.
+def records(outcome: Outcome) -> list[dict[str, Any]]:
+    """Return a record of each job; a result's "case_file" is its counterexample file, or None."""
+    found = [record_of(report) for report in outcome.reports]
+    results = [item for record in found for item in record["results"]]
+    for position, item in enumerate(results):
+        path = outcome.files.get(position)
+        item["case_file"] = None if path is None else str(path)
+    return found
 
-    Each result says what `Result.to_json` says, and further its job's label, whether it speaks of
-    a claim (a further statement, which breaks no contract), and its counterexample file.
-    """
-    results = [
-        {
-            **result.to_json(),
-            "label": job.label,
-            "claim": is_claim(job, result),
-            "case_file": str(outcome.files[position]) if position in outcome.files else None,
-        }
-        for position, job, result in outcome.results()
+
+def digest_of(outcome: Outcome) -> Digest:
+    """Return what a check found, for reports that are read elsewhere."""
+    command = outcome.request.command()
+    found = records(outcome)
+    told = [
+        Told.read(
+            record,
+            item,
+            reproduce=f"kvproof replay {item['case_file']}"
+            if item["case_file"]
+            else f"{command} --invariant {item['invariant']}",
+        )
+        for record in found
+        for item in record["results"]
     ]
+    target = outcome.request.target
+    return Digest.of(found, told, command=command, target=target, seconds=outcome.seconds)
+
+
+def to_json(outcome: Outcome, *, strict: bool = False) -> dict[str, Any]:
+    """Return a check's outcome as a JSON-able report."""
     verdicts = [result.verdict for _, _, result in outcome.results()]
     return {
         "schema": SCHEMA,
@@ -37,7 +55,7 @@ def to_json(outcome: Outcome, *, strict: bool = False) -> dict[str, Any]:
         "seconds": round(outcome.seconds, 3),
         "exit_code": outcome.exit_code(strict=strict),
         "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
-        "results": results,
+        "results": [item for record in records(outcome) for item in record["results"]],
         "errors": [
             {"writer": job.writer, "label": job.label, "error": text}
             for job, text in outcome.errors()
