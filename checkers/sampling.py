@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..spec.call import CallRecipe
 from ..spec.contract import Range
+from ..spec.dtypes import dtype
 from ..spec.errors import KvproofError
 from ..spec.job import Job
 from ..spec.launch import Capture, Launch
@@ -14,9 +16,15 @@ from .capturing import Capturing
 from .family import Family, Sample, fit
 from .varying import refuse_launches_by_contents, refuse_torch_writes
 
-#: Row counts that every writer is captured at, and the most that its contract allows. The last of
-#: these is past every known dispatch threshold.
+#: Row counts that every writer is captured at, beside the most that its contract allows. The last
+#: of these is past every known dispatch threshold.
 ROW_COUNTS = (2, 5, 1030)
+
+#: Rows of the largest captured call: its slot table is filled.
+_MOST = 1 << 20
+
+#: Bytes of address space that one call may take; nothing of it is touched.
+_ADDRESSES = 1 << 43
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,7 @@ def sample(child: Capturing, job: Job, *, slot_stride: int = 1) -> Captured:
     notes: dict[str, None] = {}
     runs: list[tuple[dict[str, int], tuple[Launch, ...]]] = []
     for size in sizes:
-        for rows in _counts(job):
+        for rows in _counts(job, size):
             env, capture = _capture(child, job, rows, size, slot_stride)
             if capture.error:
                 raise KvproofError(
@@ -92,14 +100,25 @@ def sample(child: Capturing, job: Job, *, slot_stride: int = 1) -> Captured:
     return Captured(tuple(units), tuple(notes), zero[1].error, programs)
 
 
-def _counts(job: Job) -> tuple[int, ...]:
-    most = job.instance.rows.most
+def _counts(job: Job, size: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the row counts to capture: the last is the most that the contract and memory allow."""
+    most = min(job.instance.rows.most, _MOST)
+    _, call = _call(job, most, size)
+    needed = sum(arg.extent() * dtype(arg.dtype).size for arg in call.tensors().values())
+    most //= -(-needed // _ADDRESSES)
     return (*ROW_COUNTS, most) if most > ROW_COUNTS[-1] else ROW_COUNTS
 
 
 def _capture(
     child: Capturing, job: Job, rows: int, size: Mapping[str, int], slot_stride: int
 ) -> tuple[dict[str, int], Capture]:
+    env, call = _call(job, rows, size, slot_stride)
+    return env, child.capture(job.source, job.function, call, switches=job.switches, lift=job.lift)
+
+
+def _call(
+    job: Job, rows: int, size: Mapping[str, int], slot_stride: int = 1
+) -> tuple[dict[str, int], CallRecipe]:
     instance = job.instance
     env = {n: v for n, v in instance.dims.items() if isinstance(v, int)} | dict(size)
     world, rank = instance.world_rank
@@ -115,8 +134,7 @@ def _capture(
         dims=size,
         slot_stride=slot_stride,
     )
-    capture = child.capture(job.source, job.function, call, switches=job.switches, lift=job.lift)
-    return {**env, "ROWS": rows, "POOL": pool}, capture
+    return {**env, "ROWS": rows, "POOL": pool}, call
 
 
 def _configurations(launches: Sequence[Launch]) -> list[str]:

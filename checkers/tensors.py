@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import torch
@@ -59,13 +60,8 @@ def make_tensor(arg: TensorArg, *, seed: int) -> torch.Tensor:
         raise KvproofError(
             f"strides {strides} do not fit shape {arg.shape}", where=f"argument {arg.name}"
         )
-    count = 1
-    for size in arg.shape:
-        count *= size
-    extent = 1 + sum(
-        (size - 1) * stride for size, stride in zip(arg.shape, strides, strict=True) if count
-    )
-    tensor = _storage(extent, kind, arg.name).as_strided(arg.shape, strides)
+    count = prod(arg.shape)
+    tensor = _storage(arg.extent(), kind, arg.name).as_strided(arg.shape, strides)
     if arg.values is not None:
         _fill_values(tensor, arg, count)
     elif kind.is_floating_point and arg.fill is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from math import prod
 from typing import Any, cast
 
 
@@ -31,6 +32,14 @@ class TensorArg:
     strides: tuple[int, ...] | None = None
     values: tuple[int, ...] | range | None = None
     fill: float | None = None
+
+    def extent(self) -> int:
+        """Return the elements from the first to the last, both counted; 1 for an empty tensor."""
+        strides = self.strides
+        if strides is None:
+            return max(prod(self.shape), 1)
+        reach = sum((size - 1) * step for size, step in zip(self.shape, strides, strict=True))
+        return 1 + (reach if all(self.shape) else 0)
 
 
 @dataclass(frozen=True)
