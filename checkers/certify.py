@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ..spec.errors import KvproofError
+from .integers import Integers
 from .smtlib import text_of
+
+#: Bits in which no sum or product of a question over integers wraps.
+_UNBOUNDED = 256
 
 
 @dataclass(frozen=True)
@@ -73,18 +77,28 @@ class Certifier:
                     f"cannot be made ({problem.strerror})", where=f"--dump-smt {self.folder}"
                 ) from None
 
-    def unsat(self, terms: Iterable[Any]) -> str | None:
-        """Take note of an UNSAT of z3. Return one line when the second solver contradicts it."""
-        text = text_of(terms)
+    def unsat(self, terms: Iterable[Any], *, integers: bool = False) -> str | None:
+        """Take note of an UNSAT of z3. Return one line when the second solver contradicts it.
+
+        Args:
+            terms: the question, in bit-vectors.
+            integers: z3 was asked over unbounded integers, where nothing wraps. What is
+                satisfiable in 64 bits is then asked once more of numbers that do not wrap.
+        """
+        asked = list(terms)
+        text = text_of(asked)
         name = hashlib.sha256(text.encode()).hexdigest()[:16]
         if name in self._seen:
             return self._seen[name] or None
         self._seen[name] = ""
-        if self.folder is not None:
-            (self.folder / f"{name}.smt2").write_text(text, encoding="utf-8")
+        self._write(name, text)
         if not self.second:
             return None
         answer, reason = ask(text, timeout=self.timeout)
+        if answer == "sat" and integers:
+            text = text_of(Integers(bits=_UNBOUNDED).query(asked))
+            self._write(name, text)
+            answer, reason = ask(text, timeout=self.timeout)
         line = ""
         if answer == "sat":
             where = "" if self.folder is None else f" ({self.folder / name}.smt2)"
@@ -100,6 +114,10 @@ class Certifier:
             )
         )
         return line or None
+
+    def _write(self, name: str, text: str) -> None:
+        if self.folder is not None:
+            (self.folder / f"{name}.smt2").write_text(text, encoding="utf-8")
 
     def take(self) -> Certificate:
         """Return what was found since the last call."""

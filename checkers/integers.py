@@ -19,9 +19,16 @@ class Untranslatable(Exception):
 
 
 class Integers:
-    """Translates 64-bit terms to integer terms; each symbol and function keeps its name."""
+    """Translates 64-bit terms to integer terms; each symbol and function keeps its name.
 
-    def __init__(self) -> None:
+    Args:
+        bits: integers are bit-vectors of that width, for solvers without integers; 256 hold a
+            product of three 64-bit numbers. Unbounded integers when 0.
+    """
+
+    def __init__(self, *, bits: int = 0) -> None:
+        self._bits = bits
+        self._sort = z3.BitVecSort(bits) if bits else z3.IntSort()
         self._memo: dict[int, tuple[Any, Any]] = {}
         self._ranges: list[Any] = []
 
@@ -30,7 +37,9 @@ class Integers:
 
         Raises Untranslatable for an operation on bits.
         """
-        made = [z3.simplify(self.term(item), som=True) for item in terms]
+        made = [self.term(item) for item in terms]
+        if not self._bits:
+            made = [z3.simplify(item, som=True) for item in made]
         return [*self._ranges, *made]
 
     def term(self, item: Any) -> Any:
@@ -45,7 +54,7 @@ class Integers:
     def _make(self, item: Any) -> Any:
         kind = item.decl().kind()
         if z3.is_bv_value(item):
-            return z3.IntVal(item.as_signed_long())
+            return self._number(item.as_signed_long())
         if kind == z3.Z3_OP_UNINTERPRETED:
             return self._symbol(item)
         args = [self.term(child) for child in item.children()]
@@ -63,12 +72,16 @@ class Integers:
         bits = item.size()
         name = f"{item.decl().name()} as integer"
         if args:
-            sorts = [z3.IntSort() for _ in args]
-            made = z3.Function(name, *sorts, z3.IntSort())(*args)
+            sorts = [self._sort for _ in args]
+            made = z3.Function(name, *sorts, self._sort)(*args)
         else:
-            made = z3.Int(name)
-        self._ranges.append(z3.And(made >= -(1 << (bits - 1)), made < 1 << (bits - 1)))
+            made = z3.Const(name, self._sort)
+        least, limit = (self._number(n) for n in (-(1 << (bits - 1)), 1 << (bits - 1)))
+        self._ranges.append(z3.And(made >= least, made < limit))
         return made
+
+    def _number(self, value: int) -> Any:
+        return z3.BitVecVal(value, self._bits) if self._bits else z3.IntVal(value)
 
 
 def _unsigned_less(a: Any, b: Any, *, strict: bool) -> Any:

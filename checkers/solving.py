@@ -59,7 +59,7 @@ class Solving:
         bounds = [term(made, 1) for made in (*known_bounds, *more) if made is not True]
         asked = [*bounds, *self.parts(obligation, drop)]
         answer = self._over_integers(asked) if obligation.integers and not drop else None
-        answer = self._certified(asked, answer) if answer else self.solve(asked)
+        answer = self._certified(asked, answer, integers=True) if answer else self.solve(asked)
         if not more:
             self._known[id(obligation), drop] = (obligation, answer)
         return answer
@@ -139,9 +139,11 @@ class Solving:
         self.answered.keep(asked, answer)
         return self._certified(asked, answer) if found == z3.unsat else answer
 
-    def _certified(self, asked: list[Any], answer: Answer) -> Answer:
+    def _certified(self, asked: list[Any], answer: Answer, *, integers: bool = False) -> Answer:
         """Return an "unsat", or "unknown" where the second solver contradicts it."""
-        problem = None if self.certifier is None else self.certifier.unsat(asked)
+        if self.certifier is None:
+            return answer
+        problem = self.certifier.unsat(asked, integers=integers)
         return answer if problem is None else Answer("unknown", None, answer.seconds, problem)
 
     def holds(self, problem: Problem, obligation: Obligation) -> bool:

@@ -86,6 +86,23 @@ def test_no_answer_is_open_and_no_contradiction(monkeypatch, second):
     assert made.take() == Certificate(asked=1, open=1, reason="no answer in 1 s")
 
 
+PLACE, TWIN = z3.BitVecs("place twin", 64)
+FAR = [PLACE >= 0, PLACE < TWIN, TWIN < 1 << 40]
+
+
+@pytest.mark.parametrize(
+    ("stride", "integers", "contradicted"),
+    ((1 << 30, True, False), (1 << 30, False, True), (0, True, True)),
+)
+def test_a_question_over_integers_is_asked_of_numbers_that_do_not_wrap(
+    stride, integers, contradicted, second
+):
+    asked = [*FAR, PLACE * stride == TWIN * stride]
+    made = Certifier()
+    assert (made.unsat(asked, integers=integers) is not None) == contradicted
+    assert made.take().confirmed == (not contradicted)
+
+
 def test_what_is_satisfiable_is_not_asked_again(monkeypatch, second):
     monkeypatch.setattr(certify, "ask", lambda text, *, timeout: pytest.fail("asked"))
     assert Solving(5, Certifier()).solve([X < Y]).status == "sat"
