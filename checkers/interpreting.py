@@ -6,7 +6,8 @@ from typing import Any
 
 from ..spec.dtypes import dtype
 from ..spec.errors import KvproofError
-from ..spec.recipe import recipe
+from ..spec.layout import page_of
+from ..spec.recipe import pool_span, recipe
 from ..spec.rules import Cast
 from .loading import Loaded
 from .replay import Contents, Differences, Task, compare
@@ -45,15 +46,16 @@ def refusal(task: Task) -> str | None:
 def _span(task: Task) -> tuple[int, int]:
     """Return the guard's and the whole storage's elements, for every place a slot may aim at."""
     instance, case = task.job.instance, task.case
-    env = {**case.dims, "ROWS": case.rows}
-    stride = max(
-        int(s.at.evaluate({**env, "place": 1, "col": 0}))
-        - int(s.at.evaluate({**env, "place": 0, "col": 0}))
-        for s in instance.contract.segments
+    contract, env = instance.contract, case.dims
+    page = page_of(contract.segments, env)
+    step = max(
+        int(segment.at.evaluate({**env, "place": page, "col": 0}))
+        - int(segment.at.evaluate({**env, "place": 0, "col": 0}))
+        for segment in contract.segments
     )
     furthest = max((abs(slot) for slot in case.slots), default=0)
-    guard = (furthest + 2) * stride
-    return guard, 2 * guard + case.pool * stride
+    guard = (furthest // page + 2) * step + pool_span(instance, env, page)
+    return guard, 2 * guard + pool_span(instance, env, case.pool)
 
 
 def interpret_case(loaded: Loaded, task: Task) -> Differences:

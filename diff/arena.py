@@ -102,16 +102,16 @@ class Arena:
             begin = layout.guard + layout.cache_offset * size
             at = begin
             for form in caches:
-                self._region(form, "caches", at, pool)
+                self._region(form, "caches", at, self.form.count(form.arg, pool))
                 at += form.width * size
-            self._cache_storage("caches", begin + pool * caches[0].strides[0] * size, dense, caches)
+            extent = self.form.extent(caches[0].arg, pool)
+            self._cache_storage("caches", begin + extent, dense, caches)
             return
         for form in caches:
             begin = layout.guard + layout.cache_offset * form.fmt.size
-            self._region(form, form.arg, begin, pool)
-            self._cache_storage(
-                form.arg, begin + pool * form.strides[0] * form.fmt.size, dense, [form]
-            )
+            self._region(form, form.arg, begin, self.form.count(form.arg, pool))
+            extent = self.form.extent(form.arg, pool)
+            self._cache_storage(form.arg, begin + extent, dense, [form])
 
     def _cache_storage(self, name: str, end: int, dense: int, held: list[TensorForm]) -> None:
         if end > dense:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -206,6 +207,8 @@ def _copied(arena: Arena, arg: str, kind: str) -> Buffer:
     typed = arena.before[region.storage].view(
         arena.form.slot_dtype if arg == arena.form.table else UNSIGNED[size]
     )
+    if prod(region.form.tail) != region.form.width:
+        raise KvproofError(f"a copy of {arg}, whose rows have gaps, is not followed")
     at = region.start // size
     index = np.arange(region.rows)[:, None] * region.strides[0]
     values = typed[at + index + np.arange(region.form.width)[None, :]].reshape(-1)

@@ -17,6 +17,7 @@ import numpy as np
 from ..spec.call import DTypeArg, ScalarArg, TensorArg
 from ..spec.contract import Instance
 from ..spec.dtypes import DType, cast_bits, cast_table, dtype
+from ..spec.expr import as_expr
 from ..spec.job import Job
 from ..spec.recipe import recipe
 from ..spec.reference import holds
@@ -42,8 +43,12 @@ class TensorForm:
 
     @property
     def width(self) -> int:
-        """Elements of the innermost dimension."""
-        return self.tail[-1] if self.tail else 1
+        """Elements from the first to the last of one row, or of one page."""
+        if 0 in self.tail:
+            return 0
+        return 1 + sum(
+            (size - 1) * stride for size, stride in zip(self.tail, self.strides[1:], strict=True)
+        )
 
 
 class Form:
@@ -74,7 +79,20 @@ class Form:
         self.extra: tuple[TensorArg | ScalarArg | DTypeArg, ...] = tuple(binding.extra)
         self.encode = {source: self._encoder(source) for source in self.sources}
         self.slot_dtype = _SIGNED[self.tensors[self.table].fmt.size]
+        self._shapes = {arg: contract.shape(arg) for arg in contract.caches()}
         self.widths = {s.name: int(s.width.evaluate(self.dims)) for s in contract.segments}
+
+    def count(self, cache: str, pool: int) -> int:
+        """Return the first size of a cache of so many places: its rows, or its pages."""
+        stated = self._shapes[cache]
+        if stated is None:
+            return pool
+        return int(as_expr(stated.sizes[0]).evaluate({**self.dims, "POOL": pool}))
+
+    def extent(self, cache: str, pool: int) -> int:
+        """Return the bytes of a cache of so many places, up to where a further row would begin."""
+        form = self.tensors[cache]
+        return self.count(cache, pool) * form.strides[0] * form.fmt.size
 
     def _encoder(self, source: str) -> Array | None:
         """Return the table of encodings by pattern; None for a plain copy."""

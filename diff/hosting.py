@@ -49,8 +49,7 @@ class CallableRunner:
         most = MOST_CACHE[self.device.partition(":")[0]]
         form = form_of(prepared)
         for arg in form.caches:
-            tensor = form.tensors[arg]
-            needed = trial.case.pool * tensor.strides[0] * tensor.fmt.size
+            needed = form.extent(arg, trial.case.pool)
             if needed > most:
                 return f"the cache {arg} would take {needed / (1 << 30):,.1f} GiB"
         return None

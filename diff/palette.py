@@ -8,6 +8,7 @@ from functools import lru_cache
 from ..spec.contract import Range
 from ..spec.dtypes import DType, dtype
 from ..spec.errors import ContractError
+from ..spec.expr import as_expr
 from ..spec.job import Job
 from ..spec.recipe import row_width
 from ..spec.reference import holds
@@ -91,6 +92,11 @@ def _strides(
         for name in sorted(segment.at.symbols() - widths - {"place", "col"}):
             if name.endswith("STRIDE"):
                 made[name] = max(row_width(job.instance, segment.into, dims) + pads[0], 1)
+    # In the order of the dimensions: a page's stride is told from a token's.
+    stored = {name for segment in contract.segments for name in segment.at.symbols()}
+    for dim in contract.dims:
+        if dim.packed is not None and dim.name in stored:
+            made[dim.name] = max(int(as_expr(dim.packed).evaluate(made)) + pads[0], 1)
     return made
 
 

@@ -131,8 +131,7 @@ class InterpreterRunner:
         if _triton().startswith("3.9.") and any(_SPLAT_MASK.search(text) for text in texts):
             return "the interpreter of triton 3.9 fails on a mask with a scalar condition"
         for arg in form.caches:
-            tensor = form.tensors[arg]
-            needed = trial.case.pool * tensor.strides[0] * tensor.fmt.size
+            needed = form.extent(arg, trial.case.pool)
             if needed > MOST_INTERPRETED:
                 return f"the cache {arg} would take {needed / (1 << 30):,.1f} GiB"
         return None

@@ -58,8 +58,7 @@ def stand_alone(prepared: Prepared, trial: Trial, outcome: Outcome) -> str:
 
 def _size(prepared: Prepared, trial: Trial) -> int:
     form = Form(prepared.job)
-    caches = [form.tensors[arg] for arg in form.caches]
-    return sum(trial.case.pool * cache.strides[0] * cache.fmt.size for cache in caches)
+    return sum(form.extent(arg, trial.case.pool) for arg in form.caches)
 
 
 def _docstring(job: Job, outcome: Outcome) -> str:

@@ -1,7 +1,12 @@
-"""The built-in contracts of the MLA family, as data."""
+"""The built-in contracts, as data: latent rows here, K and V rows and pages beside it.
+
+Source: the writers of SGLang 0.5.19 to 0.5.23 (`sglang.kernels.ops.kvcache.mla_buffer`).
+"""
 
 from __future__ import annotations
 
+from .builtin_pages import MLA_PAGED, PAGED_NHD, PAGED_NHD_FP8
+from .builtin_rows import KV_PACKED, KV_ROWS
 from .contract import Dim, WriterContract
 from .errors import ContractError
 from .expr import Sym
@@ -27,14 +32,16 @@ _ROTARY = Segment(
     at=PLACE * _ROW_STRIDE + _NOPE + COL,
     begin=ROW * _ROPE_STRIDE + COL,
 )
-_BUFFER = Dim("BUFFER_STRIDE", "elements from one place of the cache to the next", 1)
+_TO_NEXT = "elements from one place of the cache to the next"
+_BUFFER = Dim("BUFFER_STRIDE", _TO_NEXT, 1, packed=_NOPE + _ROPE)
+_BUFFER_NOROPE = Dim("BUFFER_STRIDE", _TO_NEXT, 1, packed=_NOPE)
 _NOPE_DIMS = (
     Dim("NOPE", "columns without rotary embedding", 1),
-    Dim("NOPE_STRIDE", "elements from one row of cache_k_nope to the next", 1),
+    Dim("NOPE_STRIDE", "elements from one row of cache_k_nope to the next", 1, packed=_NOPE),
 )
 _ROPE_DIMS = (
     Dim("ROPE", "columns with rotary embedding", 0),
-    Dim("ROPE_STRIDE", "elements from one row of cache_k_rope to the next", 0),
+    Dim("ROPE_STRIDE", "elements from one row of cache_k_rope to the next", 0, packed=_ROPE),
 )
 _LOC = Slots(arg="loc")
 _PADDING = (Reserved(0),)
@@ -47,7 +54,7 @@ MLA_ROW = WriterContract(
     promise="One latent row per token, nope then rope, at the token's slot.",
     slots=_LOC,
     segments=(_LATENT, _ROTARY),
-    dims=(_BUFFER, *_NOPE_DIMS, *_ROPE_DIMS),
+    dims=(*_NOPE_DIMS, *_ROPE_DIMS, _BUFFER),
     skip=_PADDING,
 )
 MLA_ROW_NOROPE = WriterContract(
@@ -55,7 +62,7 @@ MLA_ROW_NOROPE = WriterContract(
     promise="One latent row per token, without a rotary part, at the token's slot.",
     slots=_LOC,
     segments=(_LATENT,),
-    dims=(_BUFFER, *_NOPE_DIMS),
+    dims=(*_NOPE_DIMS, _BUFFER_NOROPE),
     skip=_PADDING,
 )
 MLA_ROW_SHARDED = WriterContract(
@@ -63,7 +70,7 @@ MLA_ROW_SHARDED = WriterContract(
     promise="One latent row per token that this rank owns, nope then rope, at slot // WORLD.",
     slots=_LOC,
     segments=(_LATENT, _ROTARY),
-    dims=(_BUFFER, *_NOPE_DIMS, *_ROPE_DIMS),
+    dims=(*_NOPE_DIMS, *_ROPE_DIMS, _BUFFER),
     skip=_PADDING,
     owner=Interleaved(),
     claims=_LOCAL_CLAIM,
@@ -73,7 +80,7 @@ MLA_ROW_NOROPE_SHARDED = WriterContract(
     promise="One latent row per token that this rank owns, without a rotary part.",
     slots=_LOC,
     segments=(_LATENT,),
-    dims=(_BUFFER, *_NOPE_DIMS),
+    dims=(*_NOPE_DIMS, _BUFFER_NOROPE),
     skip=_PADDING,
     owner=Interleaved(),
     claims=_LOCAL_CLAIM,
@@ -83,7 +90,7 @@ MLA_ROW_FP8 = WriterContract(
     promise="One latent row per token, cast to fp8 e4m3fn without a scale.",
     slots=_LOC,
     segments=(_LATENT, _ROTARY),
-    dims=(_BUFFER, *_NOPE_DIMS, *_ROPE_DIMS),
+    dims=(*_NOPE_DIMS, *_ROPE_DIMS, _BUFFER),
     skip=_PADDING,
     encode=Cast("f8e4m3fn", saturate=True),
 )
@@ -92,7 +99,7 @@ MLA_SCALE = WriterContract(
     promise="One row of quantisation scales per token, nope then rope, copied bit for bit.",
     slots=_LOC,
     segments=(_LATENT, _ROTARY),
-    dims=(_BUFFER, *_NOPE_DIMS, *_ROPE_DIMS),
+    dims=(*_NOPE_DIMS, *_ROPE_DIMS, _BUFFER),
     skip=_PADDING,
 )
 
@@ -105,12 +112,24 @@ CONTRACTS = {
         MLA_ROW_NOROPE_SHARDED,
         MLA_ROW_FP8,
         MLA_SCALE,
+        MLA_PAGED,
+        KV_ROWS,
+        KV_PACKED,
+        PAGED_NHD,
+        PAGED_NHD_FP8,
     )
 }
 
 
 def builtin(name: str) -> WriterContract:
-    """Return the built-in contract of that name. Raises ContractError listing the known ones."""
+    """Return the built-in contract of that name, as on the command line.
+
+    Args:
+        name: "mla-row", "kv-rows", ...; `kvproof list` names them.
+
+    Raises:
+        ContractError: no such contract; the error lists the known ones.
+    """
     try:
         return CONTRACTS[name]
     except KeyError:

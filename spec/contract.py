@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .construction import check_contract
 from .dtypes import dtype
 from .errors import ContractError
 from .expr import Expr, as_expr, substitute
+from .layout import clash
 from .rules import (
     CONTIGUOUS,
     DISTINCT,
@@ -17,7 +19,6 @@ from .rules import (
     NO_ALIAS,
     NON_NEGATIVE,
     SAME_ROWS,
-    Cast,
     Compare,
     Copy,
     Encode,
@@ -27,31 +28,32 @@ from .rules import (
     Segment,
     SkipRule,
     Slots,
+    TensorShape,
     Whole,
 )
-
-#: Symbols that every contract may use, next to its own dimensions.
-COMMON = frozenset({"slot", "place", "row", "col", "POOL", "ROWS", "WORLD", "RANK"})
 
 
 @dataclass(frozen=True)
 class Dim:
-    """A dimension of the contract: a width or a stride, in elements.
+    """A dimension of the contract: a count, a width or a stride, in elements.
 
     Args:
         name: symbol used in expressions.
         meaning: what it counts, in words.
         least: smallest legal value.
+        packed: what it is where none is given, an expression of the dimensions before it: the
+            stride of rows without a gap. None: it must be given.
     """
 
     name: str
     meaning: str
     least: int = 0
+    packed: Expr | int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class WriterContract:
-    """What a KV-cache writer promises. Frozen data; see `docs/contract.md` for a picture.
+    """What a KV-cache writer promises. Frozen data; see `docs/contracts-howto.md` for a picture.
 
     Args:
         name: the name used on the command line and in reports.
@@ -65,9 +67,11 @@ class WriterContract:
         given: the caller's promises.
         claims: further statements on reserved slots that are checked and reported on their own,
             without changing which rows are accepted.
+        shapes: how arguments are passed that are not [places, width] or [ROWS, width].
 
     Raises:
-        ContractError: a name is missing or used twice, or an expression names an unknown symbol.
+        ContractError: a field has another type, is empty, or contradicts another: a name is used
+            twice, an expression uses a symbol that it cannot, a cache is a source too.
     """
 
     name: str
@@ -88,29 +92,11 @@ class WriterContract:
         SAME_ROWS,
     )
     claims: tuple[Reserved, ...] = ()
+    shapes: tuple[TensorShape, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check names and symbols at construction."""
-        if not self.segments:
-            raise ContractError(
-                "segments is empty", where=f"contract {self.name}", mend="name at least one"
-            )
-        names = [segment.name for segment in self.segments]
-        if len(set(names)) != len(names):
-            raise ContractError(f"segments repeat a name: {names}", where=f"contract {self.name}")
-        known = COMMON | {dim.name for dim in self.dims}
-        for segment in self.segments:
-            for label in ("width", "at", "begin"):
-                expr: Expr = getattr(segment, label)
-                unknown = sorted(expr.symbols() - known)
-                if unknown:
-                    raise ContractError(
-                        f"segment {segment.name}: {label} uses unknown symbol {unknown[0]}",
-                        where=f"contract {self.name}",
-                        mend="add it to dims",
-                    )
-        if isinstance(self.encode, Cast):
-            dtype(self.encode.target)
+        """Check every field at construction."""
+        check_contract(self)
 
     def arguments(self) -> tuple[str, ...]:
         """Return the names of all arguments that the contract speaks of."""
@@ -122,6 +108,26 @@ class WriterContract:
     def caches(self) -> tuple[str, ...]:
         """Return the names of the arguments that are written."""
         return tuple(dict.fromkeys(segment.into for segment in self.segments))
+
+    def shape(self, arg: str) -> TensorShape | None:
+        """Return how an argument is passed; None where it is [places or ROWS, width]."""
+        return next((shape for shape in self.shapes if shape.arg == arg), None)
+
+    def packed(self, given: Mapping[str, int], *, gap: int = 0) -> dict[str, int]:
+        """Return the dimensions with every stride that can be told from those that are given.
+
+        Args:
+            given: numbers by name.
+            gap: elements added to each stride that is told.
+
+        A stride is packed where none is given; one whose widths are missing is left out.
+        """
+        found = dict(given)
+        for dim in self.dims:
+            packed = None if dim.packed is None else as_expr(dim.packed)
+            if packed is not None and dim.name not in found and packed.symbols() <= found.keys():
+                found[dim.name] = int(packed.evaluate(found)) + gap
+        return found
 
 
 @dataclass(frozen=True)
@@ -146,8 +152,8 @@ class Instance:
         config: what reports show for the configuration (dtype, loc_dtype, nope, rope, ...).
 
     Raises:
-        ContractError: a dimension or dtype is missing or illegal, or segments overlap or
-            leave the row.
+        ContractError: a dimension or dtype is missing, unknown or illegal, or segments overlap or
+            run into the next row or page.
     """
 
     contract: WriterContract
@@ -164,19 +170,42 @@ class Instance:
         for dim in self.contract.dims:
             value = self.dims.get(dim.name)
             if value is None:
-                raise ContractError(f"dimension {dim.name} has no value", where=where)
+                raise ContractError(
+                    f"dimension {dim.name} ({dim.meaning}) has no value",
+                    where=where,
+                    mend=f"add {dim.name} to dims",
+                )
             least = value if isinstance(value, int) else value.least
             if least < dim.least:
-                raise ContractError(f"{dim.name}={least} is below {dim.least}", where=where)
+                raise ContractError(
+                    f"{dim.name}={least} is below {dim.least}",
+                    where=where,
+                    mend=f"{dim.name} is {dim.meaning}",
+                )
         for name in ("WORLD", "RANK"):
             if not isinstance(self.dims.get(name), int):
-                raise ContractError(f"{name} needs a number", where=where)
+                raise ContractError(
+                    f"{name} needs a number", where=where, mend="add WORLD and RANK to dims"
+                )
         if not 0 <= self.world_rank[1] < self.world_rank[0]:
-            raise ContractError(f"rank {self.world_rank[1]} is not below world", where=where)
+            raise ContractError(
+                f"rank {self.world_rank[1]} is not below world size {self.world_rank[0]}",
+                where=where,
+                mend="ranks count from 0",
+            )
         for arg in self.contract.arguments():
             if arg not in self.dtypes:
-                raise ContractError(f"argument {arg} has no dtype", where=where)
+                raise ContractError(
+                    f"argument {arg} has no dtype", where=where, mend=f"add {arg} to dtypes"
+                )
             dtype(self.dtypes[arg])
+        slots = self.contract.slots
+        if self.dtypes[slots.arg] not in slots.dtypes:
+            raise ContractError(
+                f"slots of {self.dtypes[slots.arg]} are not allowed",
+                where=where,
+                mend=f"use {' or '.join(slots.dtypes)}",
+            )
         if self.is_concrete:
             self._check_row()
 
@@ -233,12 +262,18 @@ class Instance:
         env = self.numbers()
         for segment in self.contract.segments:
             if segment.width.evaluate(env) < 0:
-                raise ContractError(f"segment {segment.name} has a negative width")
-        for end, limit, what in self.row_ends():
-            if end.evaluate(env) > limit.evaluate(env):
                 raise ContractError(
-                    f"{what}: {end} = {end.evaluate(env)} is past {limit} = {limit.evaluate(env)}",
+                    f"segment {segment.name} has a negative width",
                     where=f"contract {self.contract.name}",
+                    mend=f"its width is {segment.width}",
+                )
+        for cache in self.contract.caches():
+            mine = [segment for segment in self.contract.segments if segment.into == cache]
+            meets = clash(mine, env)
+            if meets:
+                raise ContractError(
+                    meets,
+                    where=f"contract {self.contract.name}, cache {cache}",
                     mend="widen the stride or narrow a segment",
                 )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from .call import Arg, CallRecipe, TensorArg
 from .contract import Instance
+from .layout import page_of
 from .rules import Segment
 
 
@@ -47,6 +48,24 @@ def place_stride(segment: Segment, env: Mapping[str, int]) -> int:
     return int(at.evaluate({**env, "place": 1, "col": 0})) - int(first)
 
 
+def pool_span(instance: Instance, env: Mapping[str, int], pool: int) -> int:
+    """Return the elements from a cache's first one to its last, the longest cache's.
+
+    Args:
+        instance: the contract in its configuration.
+        env: every dimension as a number.
+        pool: places of the cache.
+    """
+    ends = [0]
+    for segment in instance.contract.segments:
+        mine = [one for one in instance.contract.segments if one.into == segment.into]
+        last = max(int(segment.width.evaluate(env)) - 1, 0)
+        # Places of a page may lie in any order: the last page holds the end.
+        for place in range(max(pool - page_of(mine, env), 0), pool):
+            ends.append(1 + int(segment.at.evaluate({**env, "place": place, "col": last})))
+    return max(ends)
+
+
 def row_width(instance: Instance, cache: str, env: Mapping[str, int]) -> int:
     """Return the elements of one place that the contract's segments of a cache span."""
     ends = [
@@ -76,25 +95,37 @@ def recipe(
         dims: numbers for dimensions that the instance leaves as ranges.
         slot_stride: stride of the slot table in elements.
 
-    Tensors have shape [pool or rows, *middle, width], innermost stride 1, and the row stride that
-    the contract's dimensions give.
+    A tensor has the shape that the contract states for it, else [pool or rows, *middle, width],
+    innermost stride 1, and the row stride that the contract's dimensions give.
     """
     env: dict[str, int] = {}
     for name, value in instance.dims.items():
         env[name] = dims[name] if dims and name in dims else int(value)  # type: ignore[arg-type]
     args: dict[str, Arg] = {}
     for segment in instance.contract.segments:
-        stride = place_stride(segment, env)
-        width = row_width(instance, segment.into, env)
-        keyword = binding.keyword(segment.into)
-        args[keyword] = _tensor(instance, binding, segment.into, pool, width, stride)
         begin = segment.begin
         row = int(begin.evaluate({**env, "row": 1, "col": 0})) - int(
             begin.evaluate({**env, "row": 0, "col": 0})
         )
-        args[binding.keyword(segment.source)] = _tensor(
-            instance, binding, segment.source, len(slots), int(segment.width.evaluate(env)), row
-        )
+        plain = {
+            segment.into: (
+                pool,
+                row_width(instance, segment.into, env),
+                place_stride(segment, env),
+            ),
+            segment.source: (len(slots), int(segment.width.evaluate(env)), row),
+        }
+        for arg, (count, width, stride) in plain.items():
+            stated = instance.contract.shape(arg)
+            if stated is None:
+                shape = (count, *binding.middle, width)
+                # Middle dimensions are of size 1; their stride is the row's.
+                strides = (stride, *(stride for _ in binding.middle), 1)
+            else:
+                shape, strides = stated.at({**env, "POOL": pool, "ROWS": len(slots)})
+            dtype = binding.passed.get(arg, instance.dtypes[arg])
+            keyword = binding.keyword(arg)
+            args[keyword] = TensorArg(keyword, dtype, shape, strides)
     table = instance.contract.slots.arg
     keyword = binding.keyword(table)
     args[keyword] = TensorArg(
@@ -102,16 +133,6 @@ def recipe(
         instance.dtypes[table],
         (len(slots),),
         (slot_stride,),
-        tuple(int(slot) for slot in slots),
+        slots if isinstance(slots, range) else tuple(int(slot) for slot in slots),
     )
     return CallRecipe((*args.values(), *binding.extra))
-
-
-def _tensor(
-    instance: Instance, binding: Binding, arg: str, rows: int, width: int, stride: int
-) -> TensorArg:
-    shape = (rows, *binding.middle, width)
-    # Middle dimensions are of size 1 in every built-in contract; their stride is the row's.
-    inner = tuple(stride for _ in binding.middle)
-    dtype = binding.passed.get(arg, instance.dtypes[arg])
-    return TensorArg(binding.keyword(arg), dtype, shape, (stride, *inner, 1))

@@ -7,9 +7,11 @@ statement.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .expr import Const, Expr, Sym
+from .errors import ContractError
+from .expr import Const, Expr, Sym, as_expr
 
 SLOT = Sym("slot")
 PLACE = Sym("place")
@@ -39,13 +41,28 @@ class Slots:
 
     Args:
         arg: argument of the host function that holds one slot per row, shape [ROWS].
-        dtypes: slot dtypes that the writer accepts.
+        dtypes: slot dtypes that the writer accepts, of "i32" and "i64".
         unit: what a slot counts: "token".
+
+    Raises:
+        ContractError: a dtype is none of the two, or the unit is another word.
     """
 
     arg: str
     dtypes: tuple[str, ...] = ("i32", "i64")
     unit: str = "token"
+
+    def __post_init__(self) -> None:
+        """Check dtypes and unit."""
+        if not set(self.dtypes) <= {"i32", "i64"}:
+            raise ContractError(
+                f"{self.dtypes!r} are no dtypes of a slot table",
+                where="Slots.dtypes",
+                mend='use ("i32", "i64") or one of them',
+            )
+        if self.unit != "token" or not self.dtypes:
+            what = f"unknown unit {self.unit!r}" if self.dtypes else "no dtype is allowed"
+            raise ContractError(what, where="Slots", mend='unit is "token", dtypes name one or two')
 
 
 @dataclass(frozen=True)
@@ -56,10 +73,26 @@ class Reserved:
         index: the slot.
         space: "virtual" when the slot table's own numbers are meant; "local" when the place on
             this rank is meant, after sharding. Both statements can be made; they differ.
+
+    Raises:
+        ContractError: `index` is below zero, or `space` is another word.
     """
 
     index: int
     space: str = "virtual"
+
+    def __post_init__(self) -> None:
+        """Refuse a sentinel, which is no slot of the pool."""
+        if self.index < 0:
+            raise ContractError(
+                f"{self.index} is no slot of a pool",
+                where="Reserved.index",
+                mend=f"write Exactly({self.index}), or Negative() for every slot below zero",
+            )
+        if self.space not in ("virtual", "local"):
+            raise ContractError(
+                f"unknown space {self.space!r}", where="Reserved.space", mend="virtual or local"
+            )
 
     @property
     def condition(self) -> Compare:
@@ -166,6 +199,8 @@ class Segment:
         at: element offset in the cache, an expression of `place`, `col` and dimensions.
         begin: element offset of the row's element inside the source, an expression of `row`,
             `col` and dimensions.
+
+    A plain number stands for a constant expression.
     """
 
     name: str
@@ -174,6 +209,31 @@ class Segment:
     width: Expr
     at: Expr
     begin: Expr
+
+    def __post_init__(self) -> None:
+        """Take a plain number for an expression."""
+        _as_exprs(self, ("width", "at", "begin"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorShape:
+    """How an argument is passed, where it is not [rows or places, width].
+
+    Args:
+        arg: a cache or a source of the contract.
+        sizes: sizes of the tensor, expressions of dimensions and POOL (a cache) or ROWS (a source,
+            whose first size is ROWS).
+        strides: its strides in elements, one for each size; the last is 1.
+    """
+
+    arg: str
+    sizes: tuple[Expr | int, ...]
+    strides: tuple[Expr | int, ...]
+
+    def at(self, env: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return sizes and strides as numbers, strides in elements."""
+        sizes = tuple(int(as_expr(size).evaluate(env)) for size in self.sizes)
+        return sizes, tuple(int(as_expr(stride).evaluate(env)) for stride in self.strides)
 
 
 @dataclass(frozen=True)
@@ -230,3 +290,10 @@ CONTIGUOUS = Given("slots-contiguous", "the slot table has stride 1")
 INNER_ONE = Given("columns-contiguous", "the innermost stride of sources and cache is 1", False)
 NO_ALIAS = Given("no-alias", "cache, sources and slot table do not overlap", False)
 SAME_ROWS = Given("same-rows", "sources have a row for every slot of the table", False)
+
+
+def _as_exprs(part: object, names: tuple[str, ...]) -> None:
+    for name in names:
+        value = getattr(part, name)
+        if isinstance(value, int):
+            object.__setattr__(part, name, as_expr(value))

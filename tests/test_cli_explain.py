@@ -33,7 +33,9 @@ def test_every_invariant_has_a_page(say, name):
 
 
 def test_the_page_names_the_contracts_that_the_invariant_speaks_of():
-    assert speakers(INVARIANTS["W6"]) == list(CONTRACTS)
+    skipping = [name for name, contract in CONTRACTS.items() if contract.skip]
+    assert speakers(INVARIANTS["W6"]) == skipping
+    assert set(CONTRACTS) - set(skipping) == {"kv-packed"}
     assert speakers(INVARIANTS["W12"]) == ["mla-row-sharded", "mla-row-norope-sharded"]
     assert speakers(INVARIANTS["W11"]) == []
 
