@@ -10,6 +10,7 @@ from rich.console import Console
 
 from ..spec.errors import KvproofError
 from .layout import Front
+from .outputs import Json, Junit, MarkdownFile, Outputs, Sarif
 from .second import Certify, DumpSmt, Second
 
 EXITS = (
@@ -69,12 +70,10 @@ def check(
             "further statement does not hold.",
         ),
     ] = False,
-    report: Annotated[
-        str,
-        typer.Option(
-            "--json", metavar="FILE", help="Write the report as JSON; - is standard output."
-        ),
-    ] = "",
+    json: Json = "",
+    junit: Junit = "",
+    sarif: Sarif = "",
+    markdown: MarkdownFile = "",
     certify: Certify = False,  # noqa: FBT002 - a flag
     dump_smt: DumpSmt = None,
     out: Annotated[
@@ -87,9 +86,10 @@ def check(
     from .checking import check as run
     from .checking import wanted
     from .render import print_outcome
-    from .report import write_report
     from .request import BUNDLED, Request
 
+    outputs = Outputs(json=json, junit=junit, sarif=sarif, markdown=markdown)
+    outputs.try_places()
     request = Request(
         target=target or BUNDLED,
         contract=contract,
@@ -109,11 +109,10 @@ def check(
     fault: KvproofError | None = None
     try:
         write_cases(outcome, out)
-        if report:
-            write_report(report, outcome, strict=strict)
+        outputs.write(outcome, strict=strict)
     except KvproofError as problem:
         fault = problem  # what was found is shown all the same
-    print_outcome(Front(stderr=report == "-"), outcome)
+    print_outcome(Front(stderr=outputs.on_stdout), outcome)
     forced = print_certificate(errors, outcome) if certify else None
     if fault is not None:
         raise fault

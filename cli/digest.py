@@ -15,8 +15,10 @@ from .axes import seen_in
 from .spot import Spot
 
 #: Fields of a result's JSON that `Result` takes as they are.
-_PLAIN = ("writer", "kernel", "source", "config", "invariant", "statement", "detail", "seconds")
-_PLAIN += ("safe_up_to", "replay", "observed", "ir_hash")
+_PLAIN = (
+    *("writer", "kernel", "source", "config", "invariant", "statement", "detail", "seconds"),
+    *("safe_up_to", "replay", "observed", "ir_hash"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

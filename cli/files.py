@@ -19,7 +19,20 @@ def write_json(path: Path, data: Any) -> None:
     Missing folders are made. Raises KvproofError when the disk is full or the place cannot be
     written.
     """
-    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    write_text(path, as_json(data))
+
+
+def as_json(data: Any) -> str:
+    """Return data as the text of a JSON file."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text so that the file is the old one or the new one, never half of it.
+
+    Missing folders are made. Raises KvproofError when the disk is full or the place cannot be
+    written.
+    """
     part: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,6 +51,32 @@ def write_json(path: Path, data: Any) -> None:
         if part is not None:
             with suppress(OSError):
                 os.unlink(part)  # noqa: PTH108 - gone when it was moved
+
+
+def try_place(place: str, option: str) -> None:
+    """See that a file can be written before the work that it reports on begins.
+
+    Nothing is left behind; missing folders are made when the file is written.
+
+    Args:
+        place: the file.
+        option: the option that names it, for the error.
+
+    Raises KvproofError: it is a folder, or the place cannot be written.
+    """
+    path = Path(place).absolute()
+    folder = next(parent for parent in path.parents if parent.exists())
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as fault:
+        raise KvproofError(
+            f"cannot write {place} ({fault.strerror or fault})",
+            where=option,
+            mend="name another place",
+        ) from None
 
 
 def _error(fault: OSError, path: Path) -> KvproofError:

@@ -18,7 +18,8 @@ _STYLE: Final = {
     Verdict.UNSUPPORTED: "yellow",
     Verdict.VACUOUS: "yellow",
 }
-_SIGN: Final = {
+#: Sign of each verdict, where the encoding has them.
+MARKS: Final = {
     Verdict.PROVED: "✔",
     Verdict.REFUTED: "✘",
     Verdict.UNKNOWN: "?",
@@ -65,7 +66,7 @@ def width(console: Console) -> int:
 
 def sign(console: Console, verdict: Verdict) -> Text:
     """Return a verdict's sign, in its colour; plain letters where the encoding has no signs."""
-    signs = _SIGN if fancy(console) else _PLAIN
+    signs = MARKS if fancy(console) else _PLAIN
     return Text(signs[verdict], style=_STYLE[verdict])
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ..spec.verdict import SCHEMA, Verdict
 from .digest import Digest, Told
-from .files import write_json
 from .outcome import Outcome
 from .record import record_of
 from .versions import versions
@@ -63,19 +59,6 @@ def to_json(outcome: Outcome, *, strict: bool = False) -> dict[str, Any]:
         "unproved": _lines(outcome.unproved()),
         "notes": _lines(outcome.notes()),
     }
-
-
-def write_report(place: str, outcome: Outcome, *, strict: bool) -> None:
-    """Write the report to a file, or to standard output when the place is "-".
-
-    Raises KvproofError: the file cannot be written.
-    """
-    data = to_json(outcome, strict=strict)
-    if place == "-":
-        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
-        sys.stdout.flush()
-        return
-    write_json(Path(place), data)
 
 
 def _lines(found: Mapping[str, tuple[str, ...]]) -> list[dict[str, Any]]:

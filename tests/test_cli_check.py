@@ -249,7 +249,10 @@ def test_a_place_that_cannot_be_written_is_one_line(run):
     Path("file").write_text("")
     got = run("check", "--json", "file/report.json", answer=proved)
     assert got.exit_code == 2
-    assert "file/report.json: cannot write it" in got.stderr
+    assert got.stderr == (
+        "kvproof: --json: cannot write file/report.json (Not a directory) - name another place\n"
+    )
+    assert got.fake.asked == []  # said before the work, not after it
 
 
 def test_a_crash_is_no_verdict(run):
