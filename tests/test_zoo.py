@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,9 +13,13 @@ from kvproof.spec.invariants import INVARIANTS
 from kvproof.spec.rules import NON_NEGATIVE
 from kvproof.spec.verdict import Result, Verdict
 
-from tests.zoo.registry import HERE, Pair, pairs
+from tests.zoo.corpus import CORPUS
+from tests.zoo.registry import HERE, PROOF, RUNS, Pair, pairs
+from tests.zoo.runs import SEEN, judge, launches
 
-PAIRS = pairs()
+ALL = pairs()
+PAIRS = pairs(PROOF)
+RUN = pairs(RUNS)
 RIGHT = {(pair.file, pair.right, pair.contract, str(pair.dims)): pair for pair in PAIRS}
 
 
@@ -57,13 +62,51 @@ def test_a_fault_is_named_and_shown(checker: Checker, pair: Pair) -> None:
             assert result.replay["interpreter"] != "not confirmed", result.replay
 
 
+@pytest.mark.parametrize("pair", RUN, ids=lambda pair: f"{pair.corpus}-{pair.wrong}")
+def test_runs_name_the_fault_and_clear_the_right_twin(pair: Pair) -> None:
+    right = judge(pair, pair.right)
+    assert (right.named, right.drawn, right.undecided) == ({}, (), ())
+    wrong = judge(pair, pair.wrong)
+    assert (wrong.named.keys(), wrong.undecided) == (pair.expected, ()), wrong
+    assert wrong.drawn
+    assert right.cases == wrong.cases == 2 * pair.cases + len(pair.inputs)
+
+
+@pytest.mark.parametrize("pair", RUN, ids=lambda pair: f"{pair.corpus}-{pair.wrong}")
+def test_runs_decide_what_no_proof_can_take(checker: Checker, pair: Pair) -> None:
+    report = checker.check(pair.job(pair.wrong))
+    if not launches(pair):
+        assert report.error
+        assert report.results == ()
+        return
+    open_ = {r.invariant for r in report.results if not r.verdict.decided}
+    refuted = {r.invariant for r in report.results if r.verdict is Verdict.REFUTED}
+    assert open_ or refuted != pair.expected
+
+
+def test_every_report_has_a_pair_or_a_reason() -> None:
+    text = (HERE / "README.md").read_text(encoding="utf-8")
+    tables = dict(re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, re.MULTILINE))
+    named = {
+        title: {name for line in re.findall(r"^\| ([A-L]\d.*?) \|", tables[title], re.MULTILINE)
+                for name in re.findall(r"\b[A-L]\d+\b", line)}
+        for title in ("Out of reach", "Shown in another form than reported")
+    }  # fmt: skip
+    shown = {pair.corpus for pair in ALL}
+    assert named["Out of reach"] | shown == CORPUS.keys()
+    assert not named["Out of reach"] & shown
+    assert named["Shown in another form than reported"] <= shown
+
+
 def test_headers_are_whole() -> None:
-    names = [pair.name for pair in PAIRS]
-    assert len(names) == len(set(names))
-    for pair in PAIRS:
+    names = [pair.name for pair in ALL]
+    assert len(names) == len(set(names)) >= 60
+    for pair in ALL:
         assert pair.expected
-        assert pair.expected <= INVARIANTS.keys()
+        assert pair.expected <= (INVARIANTS.keys() if pair.decided == PROOF else set(SEEN))
         assert pair.right != pair.wrong
+        assert bool(pair.inputs) == (pair.decided == RUNS)
+        assert pair.decided == RUNS or not (pair.surplus or pair.middle)
         tree = ast.parse((HERE / pair.file).read_text(encoding="utf-8"))
         functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
         assert {pair.right, pair.wrong} <= functions

@@ -103,6 +103,23 @@ ZOO = (
         "why": "V never lands in its cache",
     },
     {
+        "corpus": "C14",
+        "right": "both",
+        "wrong": "v_swizzled",
+        "contract": "kv",
+        "dims": {
+            "K_DIM": 64,
+            "V_DIM": 16,
+            "K_CACHE_STRIDE": 64,
+            "V_CACHE_STRIDE": 16,
+            "K_STRIDE": 64,
+            "V_STRIDE": 16,
+        },
+        "dtype": "u8",
+        "expected": {"W9"},
+        "why": "scales are swizzled for another reader than the one that reads them in order",
+    },
+    {
         "corpus": "A7",
         "right": "both_but_negative",
         "wrong": "both_but_zero",
@@ -150,7 +167,9 @@ def _pair(
     if HOW == "k only":
         v_mask = v_at < VD
     k = tl.load(k_src + row * k_from + k_at, mask=k_mask)
-    if HOW == "k twice":
+    if HOW == "swizzle":
+        v = tl.load(v_src + row * v_from + v_at % 4 * 4 + v_at // 4, mask=v_mask)
+    elif HOW == "k twice":
         v = tl.load(k_src + row * k_from + v_at, mask=v_mask)
     else:
         v = tl.load(v_src + row * v_from + v_at, mask=v_mask)
@@ -204,6 +223,10 @@ def v_read_at_the_pitch_of_k(k_cache, v_cache, loc, k, v):
 
 def k_into_both(k_cache, v_cache, loc, k, v):
     _launch(k_cache, v_cache, loc, k, v, "k twice")
+
+
+def v_swizzled(k_cache, v_cache, loc, k, v):
+    _launch(k_cache, v_cache, loc, k, v, "swizzle")
 
 
 def forgets_v(k_cache, v_cache, loc, k, v):

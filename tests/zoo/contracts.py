@@ -109,6 +109,30 @@ _HEADS = WriterContract(
     skip=(Reserved(0),),
 )
 
+#: A segment of this contract is no run of the cache: runs hold to it, and no proof takes it.
+_TRANSPOSED = WriterContract(
+    name="state-transposed",
+    promise="A state of K rows and V columns per token, stored column by column.",
+    slots=_LOC,
+    segments=(
+        Segment(
+            name="state",
+            source="s",
+            into="pool",
+            width=Sym("K") * Sym("V"),
+            at=PLACE * Sym("POOL_STRIDE") + COL % Sym("V") * Sym("K") + COL // Sym("V"),
+            begin=ROW * Sym("S_STRIDE") + COL,
+        ),
+    ),
+    dims=(
+        Dim("K", "rows of a state", 1),
+        Dim("V", "columns of a state", 1),
+        Dim("POOL_STRIDE", "elements from one state of the pool to the next", 1),
+        Dim("S_STRIDE", "elements from one row of s to the next", 1),
+    ),
+    skip=(Reserved(0),),
+)
+
 ZOO_CONTRACTS = {
     **CONTRACTS,
     "row": replace(_BARE, name="row", skip=()),
@@ -128,4 +152,5 @@ ZOO_CONTRACTS = {
     "pages-minus-one": _paged("pages-minus-one", Exactly(-1)),
     "row-sharded": replace(CONTRACTS["mla-row-norope-sharded"], name="row-sharded", claims=()),
     "heads": _HEADS,
+    "state-transposed": _TRANSPOSED,
 }

@@ -19,7 +19,10 @@ from kvproof.spec.recipe import Binding
 from tests.zoo.contracts import ZOO_CONTRACTS
 
 HERE = Path(__file__).parent
-_NOT_ZOO = {"registry.py", "contracts.py", "table.py"}
+_NOT_ZOO = {"registry.py", "contracts.py", "corpus.py", "runs.py", "table.py"}
+
+#: What decides a pair.
+PROOF, RUNS = "proof", "runs"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,17 +30,25 @@ class Pair:
     """A right writer, and the same writer with one fault.
 
     Args:
-        corpus: ids of the public reports that the fault is taken from.
+        corpus: id of the public report that the fault is taken from.
         right, wrong: names of the two host functions.
         contract: name of the contract that both are held to.
         dims: its dimensions, in elements; WORLD and RANK where they are not 1 and 0.
-        expected: the invariants that the fault breaks.
+        expected: the invariants that the fault breaks; "raised" where legal slots raise.
         why: the fault in one line.
         file: the file's name.
+        decided: "proof", or "runs" for what no proof can take: host code without a kernel, and
+            kernels outside the prover's language.
         dtype: of caches and sources, or a mapping from argument to dtype.
         slots: dtype of the slot table.
         pool: most places; the widest that the slot dtype can name when 0.
+        rows: most rows of a call.
+        inputs: runs only: slot tables that show the fault, in a pool of the most places.
+        cases: runs only: how many cases are drawn besides, in each of two ways.
         extra: further integer arguments of both host functions.
+        surplus: runs only: rows that sources have after the last one of the slot table.
+        middle: runs only: stride of a dimension of size 1 that tensors get in their middle; no
+            such dimension when 0.
     """
 
     corpus: str
@@ -48,10 +59,16 @@ class Pair:
     expected: frozenset[str]
     why: str
     file: str
+    decided: str = PROOF
     dtype: str | Mapping[str, str] = "f32"
     slots: str = "i64"
     pool: int = 0
+    rows: int = 1 << 18
+    inputs: tuple[tuple[int, ...], ...] = ()
+    cases: int = 60
     extra: Mapping[str, int] = field(default_factory=dict)
+    surplus: int = 0
+    middle: int = 0
 
     @property
     def name(self) -> str:
@@ -81,9 +98,9 @@ class Pair:
                 dtypes=dtypes,
                 dims=dims,
                 pool=Range(1, most // dims["WORLD"]),
-                rows=Range(0, 1 << 18),
+                rows=Range(0, self.rows),
             ),
-            binding=Binding(extra=tuple(extra)),
+            binding=Binding(extra=tuple(extra), middle=(1,) if self.middle else ()),
         )
 
 
@@ -97,7 +114,8 @@ def _header(path: Path) -> list[Pair]:
     raise ValueError(f"{path.name} has no header ZOO")
 
 
-def pairs() -> list[Pair]:
-    """Return every pair, by file."""
+def pairs(decided: str = "") -> list[Pair]:
+    """Return every pair, by file; only those that `decided` decides when it is given."""
     files = sorted(path for path in HERE.glob("*.py") if path.name not in _NOT_ZOO)
-    return [pair for path in files for pair in _header(path)]
+    found = [pair for path in files for pair in _header(path)]
+    return [pair for pair in found if decided in ("", pair.decided)]

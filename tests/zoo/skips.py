@@ -87,6 +87,19 @@ ZOO = (
         "expected": {"W1", "W6"},
         "why": "a slot past the pool is clamped to the last place",
     },
+    {
+        "corpus": "D8",
+        "right": "skips_nothing",
+        "wrong": "folds",
+        "contract": "row",
+        "dims": {"NOPE": 40, "BUFFER_STRIDE": 48, "NOPE_STRIDE": 64},
+        "decided": "runs",
+        "pool": 64,
+        "rows": 16,
+        "inputs": ((9,),),
+        "expected": {"W1", "W2"},
+        "why": "slots are folded to fewer places than there are",
+    },
 )
 
 
@@ -113,6 +126,8 @@ def _rows(
         live = live & (slot >= 0)
     elif HOW == "wrap beyond":
         slot = tl.where(slot < 0, slot + places, slot)
+    elif HOW == "fold":
+        slot = slot % 8
     elif HOW == "clamp":
         slot = tl.maximum(slot, 0)
     elif HOW == "low":
@@ -171,6 +186,10 @@ def clamps_negative(kv_buffer, loc, cache_k_nope):
 
 def wraps_negative(kv_buffer, loc, cache_k_nope):
     _launch(kv_buffer, loc, cache_k_nope, "wrap beyond")
+
+
+def folds(kv_buffer, loc, cache_k_nope):
+    _launch(kv_buffer, loc, cache_k_nope, "fold")
 
 
 def skips_low(kv_buffer, loc, cache_k_nope):

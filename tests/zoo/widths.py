@@ -55,6 +55,20 @@ ZOO = (
         "expected": {"W4"},
         "why": "index 4 times a stride of 2**30 is 0 in 32 bits",
     },
+    {
+        "corpus": "B7",
+        "right": "wide",
+        "wrong": "narrow_unsigned",
+        "contract": "mla-row-norope",
+        "dims": {"NOPE": 8, "BUFFER_STRIDE": 1_073_741_824, "NOPE_STRIDE": 8},
+        "slots": "i32",
+        "decided": "runs",
+        "pool": 64,
+        "rows": 16,
+        "inputs": ((5,),),
+        "expected": {"W2", "W4"},
+        "why": "the same with unsigned numbers, which the rule of W4 does not read as such",
+    },
 )
 
 
@@ -77,6 +91,8 @@ def _width(
         row = row.to(tl.int64)
     if HOW == "cast":
         at = slot.to(tl.int32) * out_pitch + col
+    elif HOW == "unsigned":
+        at = (slot.to(tl.uint32) * out_pitch.to(tl.uint32)).to(tl.int64) + col
     elif HOW == "flat":
         at = (slot * out_pitch + col).to(tl.int64)
     elif HOW == "slot":
@@ -106,6 +122,10 @@ def wide(kv_buffer, loc, cache_k_nope):
 
 def narrow_slot(kv_buffer, loc, cache_k_nope):
     _launch(kv_buffer, loc, cache_k_nope, "slot")
+
+
+def narrow_unsigned(kv_buffer, loc, cache_k_nope):
+    _launch(kv_buffer, loc, cache_k_nope, "unsigned")
 
 
 def narrow_cast(kv_buffer, loc, cache_k_nope):
