@@ -170,6 +170,9 @@ def _condition(value: Lanes, idx: Idx) -> Term:
     op = value.op
     if op is None or not op.operand_types or value.access is not None or value.deps is None:
         return False
+    if op.name in ("arith.fptosi", "arith.fptoui"):
+        # What it gives outside the integer's range is undefined, and the range is not asked.
+        raise Unsupported(op.name, line_of(op))
     operands = [dep.at(here) for dep, here, _ in value.deps(idx)]
     elem = op.operand_types[0].elem
     if op.name == "tt.addptr":

@@ -118,3 +118,12 @@ def test_a_pool_size_of_32_bits_is_named(checker: Checker) -> None:
     # With slots of 32 bits the pool is smaller than that.
     (report,) = checker.finish([checker.check(job("within_pool", file="hidden.py", slots="i32"))])
     assert not any("other IR" in said for result in report.results for said in result.assumes)
+
+
+def test_nothing_is_proved_of_an_address_from_a_float(checker: Checker) -> None:
+    asked = job("place_by_float", file="hidden.py", NOPE_STRIDE=40)
+    (report,) = checker.finish([checker.check(asked)])
+    verdicts = {result.invariant: result.verdict for result in report.results}
+    assert verdicts["W6"] is Verdict.PROVED
+    open_ones = {verdicts[name] for name in ("W1", "W2", "W4", "W9", "W13")}
+    assert open_ones <= {Verdict.UNKNOWN, Verdict.UNSUPPORTED}
