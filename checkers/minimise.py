@@ -20,6 +20,9 @@ from .solving import Answer, Solving, number
 #: More rows than this are not built as a case.
 MOST_ROWS = 1 << 12
 
+#: Slots that say something by themselves: reserved, real, the sentinel, and one that is none.
+TELLING = (0, 1, 2, -1, -2)
+
 
 @dataclass(frozen=True)
 class Counterexample:
@@ -127,15 +130,13 @@ class _Minimiser:
         if not is_const(env["ROWS"]):
             small.append(term(env["ROWS"], WIDE) == 1)
         return any(
-            self._prefer(z3.And(*small, term(wanted.slot, WIDE) == slot)) for slot in (0, 1, 2, -1)
+            self._prefer(z3.And(*small, term(wanted.slot, WIDE) == slot)) for slot in TELLING
         )
 
     def _slot(self) -> bool:
         """Prefer a slot that says something by itself."""
         slot = self.obligation.slot
-        return slot is not None and any(
-            self._prefer(term(slot, WIDE) == wish) for wish in (0, 1, 2, -1)
-        )
+        return slot is not None and any(self._prefer(term(slot, WIDE) == wish) for wish in TELLING)
 
     def _among(self, value: Term, limits: tuple[int, ...]) -> None:
         """Prefer the first of some upper bounds that leaves a model."""

@@ -198,6 +198,34 @@ class Region:
             for op in block.ops:
                 yield from op.walk()
 
+    def in_flow(self) -> tuple[Block, ...]:
+        """Return the blocks, each after every block that branches to it.
+
+        The text's own order where that is such an order. Two early returns share one block, which
+        the text puts before the second of them. Blocks in a circle come in the order in which
+        they are reached; blocks that nothing reaches are left out then.
+        """
+        place = {block.label: at for at, block in enumerate(self.blocks)}
+        targets = [
+            [place[one.block] for op in block.ops for one in op.successors if one.block in place]
+            for block in self.blocks
+        ]
+        if all(goal > at for at, goals in enumerate(targets) for goal in goals):
+            return self.blocks
+        left: list[int] = []
+        seen = {0}
+        path = [(0, iter(targets[0]))]
+        while path:
+            at, goals = path[-1]
+            goal = next((goal for goal in goals if goal not in seen), None)
+            if goal is None:
+                left.append(at)
+                path.pop()
+            else:
+                seen.add(goal)
+                path.append((goal, iter(targets[goal])))
+        return tuple(self.blocks[at] for at in reversed(left))
+
 
 @dataclass(frozen=True, slots=True)
 class Func:

@@ -61,7 +61,7 @@ class Walker:
         done: set[str] = set()
         incoming: dict[str, list[tuple[Path, tuple[Value, ...]]]] = {}
         yielded: tuple[Value, ...] = ()
-        for position, block in enumerate(region.blocks):
+        for position, block in enumerate(region.in_flow()):
             done.add(block.label)
             if position == 0:
                 here, values = path, args

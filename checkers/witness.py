@@ -18,6 +18,9 @@ from .bitvectors import is_const, same, term
 from .lanes import Idx
 from .problem import WIDE, Problem
 
+#: Extent of a grid axis up to which each of its programs is tried: K and V, parts of a row.
+MOST_PARTS = 8
+
 _Assignment = tuple[tuple[Any, Any], ...]
 
 
@@ -118,6 +121,21 @@ def _carriers(
     yield (), ""
 
 
+def _one_of_few(problem: Problem, zeros: _Assignment) -> Iterator[tuple[_Assignment, str]]:
+    """Yield the zeros with one program id set to each other number of an axis that has few."""
+    for axis, (pid, extent) in enumerate(
+        zip(problem.domain.programs, problem.domain.grid, strict=True)
+    ):
+        if is_const(pid) or not is_const(extent) or extent > MOST_PARTS:
+            continue
+        for number in range(1, extent):
+            pairs = tuple(
+                (s, z3.BitVecVal(number, s.size()) if s.eq(pid) else zero) for s, zero in zeros
+            )
+            if any(s.eq(pid) for s, _ in zeros):
+                yield pairs, f"pid{axis} = {number}"
+
+
 def candidates(
     problem: Problem, access: Access, idx: Idx, row: Any, columns: list[tuple[Any, str]]
 ) -> list[Witness]:
@@ -146,6 +164,9 @@ def candidates(
                 text = ", ".join(part for part in (row_text, col_text) if part)
                 score = 4 * len(rest) + (0 if row_part else 8) + len(used)
                 found.append((score, Witness((*row_part, *col_part, *zeros), text)))
+                for more, (pairs, axis) in enumerate(_one_of_few(problem, zeros)):
+                    words = ", ".join(part for part in (text, axis) if part)
+                    found.append((score + more + 1, Witness((*row_part, *col_part, *pairs), words)))
     found.sort(key=lambda item: item[0])
     return [witness for _, witness in found]
 

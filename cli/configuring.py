@@ -21,12 +21,6 @@ from .locating import located
 from .signature import find_function, read_tree
 from .user import compare, read_bindings
 
-_PACKED = {
-    "BUFFER_STRIDE": ("NOPE", "ROPE"),
-    "NOPE_STRIDE": ("NOPE",),
-    "ROPE_STRIDE": ("ROPE",),
-}
-
 
 def configurations(test: ContractTest) -> list[tuple[str, Job]]:
     """Return the jobs of a contract test, each with its id: "bf16-i64".
@@ -156,7 +150,7 @@ def _instances(test: ContractTest, contract: WriterContract) -> Iterator[tuple[s
 
 
 def _dims(contract: WriterContract, given: Mapping[str, int]) -> dict[str, int]:
-    """Return every dimension; the strides of a built-in contract are packed where none is given."""
+    """Return every dimension; a stride that can be told is packed where none is given."""
     known = {dim.name: dim for dim in contract.dims}
     for name, value in _mapping(given, "dims").items():
         if name not in known:
@@ -164,11 +158,7 @@ def _dims(contract: WriterContract, given: Mapping[str, int]) -> dict[str, int]:
             raise ContractError(f"unknown dimension {name!r}", where="dims", mend=mend)
         if not isinstance(value, int) or isinstance(value, bool):
             raise ContractError(f"{value!r} is no number", where=f"dims[{name!r}]")
-    found = dict(given)
-    if CONTRACTS.get(contract.name) is contract:
-        for name, parts in _PACKED.items():
-            if name in known and all(part in found for part in parts if part in known):
-                found.setdefault(name, sum(found.get(part, 0) for part in parts))
+    found = contract.packed(given)
     for name, dim in known.items():
         if name not in found:
             raise ContractError(

@@ -5,7 +5,7 @@ Source: the writers of SGLang 0.5.19 to 0.5.23 (`sglang.kernels.ops.kvcache.mla_
 
 from __future__ import annotations
 
-from .builtin_pages import MLA_PAGED, PAGED_NHD, PAGED_NHD_FP8
+from .builtin_pages import MLA_PAGED, PAGED_NHD, PAGED_NHD_FP8, paged_hnd
 from .builtin_rows import KV_PACKED, KV_ROWS
 from .contract import Dim, WriterContract
 from .errors import ContractError
@@ -135,3 +135,21 @@ def builtin(name: str) -> WriterContract:
     except KeyError:
         known = ", ".join(CONTRACTS)
         raise ContractError(f"unknown contract {name!r}", mend=f"use one of {known}") from None
+
+
+__all__ = [
+    "CONTRACTS",
+    "KV_PACKED",
+    "KV_ROWS",
+    "MLA_PAGED",
+    "MLA_ROW",
+    "MLA_ROW_FP8",
+    "MLA_ROW_NOROPE",
+    "MLA_ROW_NOROPE_SHARDED",
+    "MLA_ROW_SHARDED",
+    "MLA_SCALE",
+    "PAGED_NHD",
+    "PAGED_NHD_FP8",
+    "builtin",
+    "paged_hnd",
+]

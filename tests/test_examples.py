@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -11,7 +12,10 @@ from pathlib import Path
 
 import pytest
 from kvproof.checkers.check import Checker
+from kvproof.cli.configuring import configurations
+from kvproof.cli.contracttest import ContractTest
 from kvproof.cli.request import Request, jobs
+from kvproof.spec.builtin import CONTRACTS
 from kvproof.spec.verdict import Verdict
 
 FOLDER = Path(__file__).parent.parent / "examples"
@@ -70,3 +74,31 @@ def test_the_faulty_one_breaks_the_frame_and_the_skip_set_and_nothing_else(check
     assert broken == {"W1", "W6"}
     assert all(result.verdict.decided for result in report.results)
     assert {result.slot for result in report.results if result.invariant in broken} == {0}
+
+
+def listed():
+    """Return the contract tests of `examples/contracts`, by name."""
+    path = FOLDER / "contracts" / "test_contracts.py"
+    scope = runpy.run_path(str(path))
+    return {name: made for name, made in scope.items() if isinstance(made, ContractTest)}
+
+
+LISTED = listed()
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_writer_of_each_contract_keeps_it_or_breaks_what_is_said(checker, name):
+    made = LISTED[name]
+    _, job = configurations(made)[0]
+    report = checker.check(job)
+    assert (report.error, report.notes) == (None, ())
+    claims = {claim.sentence for claim in job.instance.contract.claims}
+    results = [result for result in report.results if result.statement not in claims]
+    broken = {result.invariant for result in results if result.verdict is not Verdict.PROVED}
+    assert broken == set(made.known)
+    assert all(result.verdict.decided for result in results)
+
+
+def test_every_built_in_contract_has_a_right_writer():
+    right = {one.contract for one in LISTED.values() if not one.known}
+    assert set(CONTRACTS) == {one for one in right if isinstance(one, str)}

@@ -13,6 +13,7 @@ from kvproof.checkers.ttir import (
     PtrType,
     Region,
     SourceLine,
+    Successor,
     Type,
 )
 from kvproof.spec.errors import KvproofError
@@ -54,3 +55,29 @@ def test_walk_goes_into_regions_and_functions_in_the_order_of_the_text():
 
 def test_a_source_line_shows_file_and_line():
     assert str(SourceLine("kernels.py", 12, 4)) == "kernels.py:12"
+
+
+def flow(**edges: str) -> str:
+    """Return the order in which control comes to blocks that branch to those named."""
+    blocks = tuple(
+        Block(label, ops=(Op("cf.br", successors=tuple(Successor(to) for to in goals)),))
+        for label, goals in edges.items()
+    )
+    return "".join(block.label for block in Region(blocks).in_flow())
+
+
+@pytest.mark.parametrize(
+    ("edges", "order"),
+    (
+        ({"a": "bc", "b": "", "c": ""}, "abc"),
+        # Two early returns share one block, which stands before the second of them.
+        ({"a": "bc", "b": "", "c": "bd", "d": ""}, "acdb"),
+        ({"a": "cb", "b": "d", "c": "d", "d": ""}, "abcd"),
+        ({"a": "c", "b": "", "c": "b"}, "acb"),
+        # A circle has no such order: the branch back stays one.
+        ({"a": "b", "b": "bc", "c": ""}, "abc"),
+        ({"a": "b", "b": "c", "c": "bd", "d": ""}, "abcd"),
+    ),
+)
+def test_a_block_comes_after_those_that_branch_to_it(edges: dict[str, str], order: str) -> None:
+    assert flow(**edges) == order
