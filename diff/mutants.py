@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import z3
 
+from ..checkers.answered import Answered
 from ..checkers.building import build
 from ..checkers.child import Child
 from ..checkers.domain import Unsupported
@@ -93,6 +94,8 @@ class Laboratory:
         self.job, self.unit, self.timeout = job, unit, timeout
         self.programs = [parse_ttir(family.launch.ttir) for family in unit.families]
         self.cases = list(cases(job))
+        # A mutant leaves most of the questions as they were.
+        self.answered = Answered()
 
     def mutants(self) -> Iterator[tuple[int, Mutant]]:
         """Yield every mutant with the position of its launch."""
@@ -127,11 +130,11 @@ class Laboratory:
             build(job.instance, job.binding, family, program)
             for program in (self.programs[position], mutant.program)
         )
-        return equivalent(first, second, Solving(self.timeout))
+        return equivalent(first, second, Solving(self.timeout, answered=self.answered))
 
     def prove(self, programs: Sequence[Program]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the invariants that are refuted, and those that are undecided."""
-        solving = Solving(self.timeout)
+        solving = Solving(self.timeout, answered=self.answered)
         try:
             kernels = self.kernels(programs)
         except KvproofError as problem:
