@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from . import check, init, mutate, selftest
+from . import check, docs, init, mutate, selftest
 from .front import FrontDoor
 from .layout import Front
 
@@ -170,6 +170,7 @@ def list_(
     print_listing(Front(), engine)
 
 
+app.command(epilog=docs.EXITS)(docs.docs)
 app.command(epilog=init.EXITS)(init.init)
 app.command(epilog=mutate.EXITS)(mutate.mutate)
 app.command(epilog=selftest.EXITS)(selftest.selftest)
