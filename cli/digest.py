@@ -133,21 +133,33 @@ class Digest:
     def of(
         records: Sequence[Mapping[str, Any]], told: Iterable[Told], *, command: str, target: str,
         seconds: float, mended: Sequence[tuple[str, str]] = (),
+        failed: Sequence[Mapping[str, Any]] = (),
     ) -> Digest:  # fmt: skip
-        """Return the digest of records and of those of their results that are told."""
-        failed: dict[tuple[str, str], list[str]] = {}
+        """Return the digest of records and of those of their results that are told.
+
+        Args:
+            records: one for each configuration.
+            told: their results, as far as they are told.
+            command: as for the class.
+            target: as for the class.
+            seconds: as for the class.
+            mended: as for the class.
+            failed: further records, of which only the errors count.
+        """
+        faults: dict[tuple[str, str], list[str]] = {}
         counts: dict[str, int] = {}
         for record in records:
             counts[record["writer"]] = counts.get(record["writer"], 0) + 1
+        for record in (*records, *failed):
             if record["error"]:
-                failed.setdefault((record["writer"], record["error"]), []).append(record["label"])
+                faults.setdefault((record["writer"], record["error"]), []).append(record["label"])
         return Digest(
             command=command,
             target=target,
             told=tuple(told),
             errors=tuple(
                 NotChecked(writer=writer, text=text, labels=tuple(labels))
-                for (writer, text), labels in failed.items()
+                for (writer, text), labels in faults.items()
             ),
             unproved=_lines(records, "unproved"),
             notes=_lines(records, "notes"),
@@ -207,8 +219,11 @@ class Digest:
         return {verdict: verdicts.count(verdict) for verdict in Verdict}
 
     def assumptions(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the assumptions of every result, then those of some results only."""
-        sets = [told.result.assumes for told in self.told]
+        """Return the assumptions of every result that has any, then those of some only.
+
+        Rules that read the IR alone (W15) assume nothing.
+        """
+        sets = [told.result.assumes for told in self.told if told.result.assumes]
         every = [one for one in (sets[0] if sets else ()) if all(one in other for other in sets)]
         some = dict.fromkeys(one for given in sets for one in given if one not in every)
         return tuple(every), tuple(some)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ def located(test: ContractTest) -> tuple[Path, str]:
         if not file or not function:
             mend = "write file.py::function"
             raise KvproofError(f"{writer!r} names no function", where="writer", mend=mend)
-        return (Path(test.file).parent / file).absolute(), function
+        return Path(os.path.abspath(Path(test.file).parent / file)), function  # noqa: PTH100 - no ..
     if hasattr(writer, "fn") and not inspect.isfunction(writer):
         raise KvproofError(
             f"{writer!r} is a kernel",

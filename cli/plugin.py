@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..spec.errors import KvproofError
+from . import known, testoptions
 from .contracttest import ContractTest, contract_test
-from .testreports import Broken, Checks, Undecided, run_cases, told
+from .testreports import Broken, Checks, Undecided, told
 
 if TYPE_CHECKING:
     from ..spec.job import Job
 
 __all__ = ["ContractTest", "contract_test"]
 
-#: Schema of the file that `--kvproof-json` writes.
-SCHEMA = "kvproof.pytest/1"
-_PROFILES = ("ci", "dev", "campaign")
 _PROPERTY = "kvproof_verdict"
+_KNOWN = "kvproof_known"
 _CHECKS = pytest.StashKey[Checks]()
 
 
@@ -36,18 +36,29 @@ class ContractItem(pytest.Item):
         test: the contract test.
         base: its name.
         job: the job.
+        configuration: what names it among those of the test.
         invariant: the id of the invariant, or "runs".
         others: pytest's own.
     """
 
     def __init__(
-        self, *, test: ContractTest, base: str, job: Job, invariant: str, **others: Any
+        self,
+        *,
+        test: ContractTest,
+        base: str,
+        job: Job,
+        configuration: str,
+        invariant: str,
+        **others: Any,
     ) -> None:
         super().__init__(**others)
         self.test = test
         self.base = base
         self.job = job
+        self.configuration = configuration
         self.invariant = invariant
+        #: Why the test is expected to fail; empty when it is not.
+        self.known = ""
         for mark in test.pytestmark:
             self.add_marker(getattr(pytest.mark, mark.name).with_args(*mark.args, **mark.kwargs))
 
@@ -55,9 +66,10 @@ class ContractItem(pytest.Item):
         """Check the job, or take its report, and judge this invariant."""
         from ..spec.verdict import Verdict, worst
         from .outcome import is_claim
+        from .spot import spot_of
 
-        assert self.parent is not None
-        report = self.config.stash[_CHECKS].report(f"{self.parent.nodeid}::{self.base}", self.job)
+        checks = self.config.stash[_CHECKS]
+        report = checks.report(self.contract_test, self.configuration, self.job)
         mine = [
             result
             for result in report.results
@@ -66,17 +78,38 @@ class ContractItem(pytest.Item):
         verdict = worst([result.verdict for result in mine]) if mine else None
         # W15 orders loads after a wait: a kernel that does not wait has nothing to order.
         silent = "PROVED" if self.invariant == "W15" and not report.error else "UNKNOWN"
-        self.user_properties.append((_PROPERTY, verdict.value if verdict else silent))
+        spot = str(spot_of(self.job, mine[0].source)) if mine else ""
+        self.tell(verdict.value if verdict else silent, spot)
         if report.error or (not mine and self.invariant != "W15"):
             raise Undecided(report.error or f"the check says nothing of {self.invariant}")
         if verdict is not None and verdict is not Verdict.PROVED:
             text = told(self.job, mine, self.name, self.nodeid)
             raise (Broken if verdict is Verdict.REFUTED else Undecided)(text)
 
+    @property
+    def contract_test(self) -> str:
+        """The node id of the contract test, without parameters."""
+        assert self.parent is not None
+        return f"{self.parent.nodeid}::{self.base}"
+
+    def tell(self, verdict: str, source: str = "") -> None:
+        """Put what a reviewer asks for into JUnit files and reports, as properties of the test.
+
+        Args:
+            verdict: a verdict, or "RUN".
+            source: "file.py:line" of the kernel's statement.
+        """
+        self.user_properties += [
+            (_PROPERTY, verdict),
+            ("kvproof_writer", self.job.target),
+            ("kvproof_contract", self.job.instance.contract.name),
+            ("kvproof_configuration", self.job.label),
+        ]
+        self.user_properties += [("kvproof_source", source)] if source else []
+        self.user_properties += [(_KNOWN, self.known)] if self.known else []
+
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return the findings as `kvproof check` prints them, without any frame."""
-        from ..spec.errors import KvproofError
-
         if isinstance(excinfo.value, (Broken, Undecided, KvproofError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -92,10 +125,12 @@ class RunsItem(ContractItem):
 
     def runtest(self) -> None:
         """Run cases; each configuration has a folder of its own, which a later run goes on from."""
-        self.user_properties.append((_PROPERTY, "RUN"))
+        self.tell("RUN")
+        checks = self.config.stash[_CHECKS]
         plain = re.sub(r"[^A-Za-z0-9._=]+", "-", self.nodeid).strip("-.")
-        folder = self.config.rootpath / ".kvproof" / f"pytest-{plain}"
-        run_cases(self.job, self.config.stash[_CHECKS].profile, folder)
+        device = "" if checks.options.device == "cpu" else f"-{checks.options.device}"
+        folder = self.config.rootpath / ".kvproof" / f"pytest-{plain}{device}"
+        checks.run(self.contract_test, self.configuration, self.job, folder)
 
 
 class BadContract(pytest.Collector):
@@ -116,23 +151,14 @@ class BadContract(pytest.Collector):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--kvproof-profile` and `--kvproof-json`."""
-    group = parser.getgroup("kvproof", "contracts of KV-cache writers")
-    group.addoption(
-        "--kvproof-profile",
-        choices=_PROFILES,
-        default="ci",
-        help="ci: proofs (default); dev: also 200 runs; campaign: 60 s of runs",
-    )
-    group.addoption("--kvproof-json", metavar="FILE", help="write what was found as JSON")
+    """Add the options."""
+    testoptions.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start nothing; refuse a report that could not be written."""
-    config.stash[_CHECKS] = Checks(str(config.getoption("--kvproof-profile")))
-    file = config.getoption("--kvproof-json")
-    if file and not Path(file).absolute().parent.is_dir():
-        raise pytest.UsageError(f"--kvproof-json: there is no folder {Path(file).parent}")
+    """Start nothing; refuse a report that could not be written, a device that is not there."""
+    config.addinivalue_line("markers", known.ABOUT)
+    config.stash[_CHECKS] = Checks(testoptions.read_options(config))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -147,8 +173,6 @@ def pytest_pycollect_makeitem(
     """Collect a contract test, whatever its name."""
     if not isinstance(obj, ContractTest):
         return None
-    from ..spec.errors import KvproofError
-
     try:
         return list(_items(collector, name, obj))
     except KvproofError as problem:
@@ -172,14 +196,14 @@ def pytest_make_collect_report(
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keep the outcome of a contract test; under xdist the controller hears of all of them."""
-    verdict = dict(report.user_properties).get(_PROPERTY)
-    if verdict is not None and report.when == "call":
-        known = getattr(report, "wasxfail", None)
+    told = dict(report.user_properties)
+    if _PROPERTY in told and report.when == "call":
+        expected = hasattr(report, "wasxfail") and report.skipped
         _OUTCOMES[report.nodeid] = {
             "id": report.nodeid,
-            "verdict": verdict,
-            "outcome": "xfailed" if known is not None and report.skipped else report.outcome,
-            "known": known,
+            "verdict": told[_PROPERTY],
+            "outcome": "xfailed" if expected else report.outcome,
+            "known": told.get(_KNOWN),
         }
 
 
@@ -192,51 +216,70 @@ def pytest_testnodedown(node: Any) -> None:
     """Take over the records of a worker of pytest-xdist."""
     text = getattr(node, "workeroutput", {}).get("kvproof")
     if text:
-        node.config.stash[_CHECKS].records += json.loads(text)
+        checks, found = node.config.stash[_CHECKS], json.loads(text)
+        checks.records += found["records"]
+        checks.runs += found["runs"]
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand the records to the controller, or write them."""
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Hand the records to the controller, or write them; a run that was cut short writes none."""
     checks = session.config.stash[_CHECKS]
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["kvproof"] = json.dumps(checks.records)
+        output["kvproof"] = json.dumps({"records": checks.records, "runs": checks.runs})
         return
-    file = session.config.getoption("--kvproof-json")
-    if file:
-        from .versions import versions
+    options = checks.options
+    if options.json or options.sarif or options.markdown:
+        if exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR):
+            checks.fault = "interrupted: no report was written"
+        else:
+            from .testdocuments import write_documents
 
-        records = {(record["test"], record["label"]): record for record in checks.records}
-        document = {
-            "schema": SCHEMA,
-            "profile": checks.profile,
-            "versions": versions(),
-            "tests": list(_OUTCOMES.values()),
-            "configurations": list(records.values()),
-        }
-        Path(file).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+            try:
+                write_documents(options, _OUTCOMES, checks.records, checks.runs)
+            except KvproofError as problem:
+                checks.fault = str(problem)
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
     _OUTCOMES.clear()
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say why a report was not written."""
+    if config.stash[_CHECKS].fault:
+        terminalreporter.write_line(f"kvproof: {config.stash[_CHECKS].fault}", red=True)
 
 
 def _items(collector: pytest.Collector, name: str, test: ContractTest) -> list[ContractItem]:
     from .configuring import configurations, invariants_of, reasons
+    from .gpuneed import refuse_gpu
 
+    checks = collector.config.stash[_CHECKS]
     asked = [
-        (f"{what}-{label}", job, what)
+        (what, label, job)
         for label, job in configurations(test)
         for what in (*invariants_of(test, job), "runs")
     ]
-    known = reasons(test, [label for label, _, _ in asked])
+    test.known = known.known_of(test)
+    expected = reasons(test, [f"{what}-{label}" for what, label, _ in asked])
+    refuse_gpu(checks.child, asked[0][2])
     items: list[ContractItem] = []
-    proofs_only = collector.config.stash[_CHECKS].profile == "ci"
-    for label, job, what in asked:
-        if what == "runs" and proofs_only:
+    for what, label, job in asked:
+        if what == "runs" and checks.options.profile == "ci":
             continue
-        more: dict[str, Any] = {"test": test, "base": name, "job": job, "invariant": what}
-        kind = RunsItem if what == "runs" else ContractItem
-        item = kind.from_parent(collector, name=f"{name}[{label}]", **more)
-        if label in known:
-            item.add_marker(pytest.mark.xfail(reason=known[label], strict=True, raises=Broken))
+        item = (RunsItem if what == "runs" else ContractItem).from_parent(
+            collector,
+            name=f"{name}[{what}-{label}]",
+            test=test,
+            base=name,
+            job=job,
+            configuration=label,
+            invariant=what,
+        )
+        item.known = expected.get(f"{what}-{label}", "")
+        if item.known:
+            item.add_marker(pytest.mark.xfail(reason=item.known, strict=True, raises=Broken))
         items.append(item)
     return items

@@ -192,15 +192,20 @@ MINE = WriterContract(name="mine", promise="", slots=Slots(arg="loc"), segments=
 @pytest.mark.parametrize(
     ("option", "said"),
     (
-        ("--kvproof-json=no/such/file.json", "--kvproof-json: there is no folder no/such"),
+        ("--kvproof-json=good.py/o", "--kvproof-json: cannot write good.py/o (Not a directory) -"),
+        ("--kvproof-sarif=.", "--kvproof-sarif: cannot write . (Is a directory) - name another"),
         ("--kvproof-json", "expected one argument"),
+        ("--kvproof-markdown=", "--kvproof-markdown: no file named - write --kvproof-markdown="),
         ("--kvproof-profile=fast", "invalid choice: 'fast'"),
+        ("--kvproof-device=tpu", "invalid choice: 'tpu'"),
+        ("--kvproof-device=cuda", "profile ci proves and runs no kernel - add --kvproof-profile="),
     ),
 )
 def test_an_option_that_does_not_fit_is_a_usage_error(engine, option, said):
     done = engine("", option)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     assert said in done.stderr.str()
+    assert "Traceback" not in done.stderr.str()
 
 
 def test_the_entry_point_names_the_plugin():
