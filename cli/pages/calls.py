@@ -133,7 +133,9 @@ def draw_programs(call: Call, *, key: str) -> Drawing:
     y = _segments(drawing, call, scale)
     for strip in found:
         drawing.text(8, y + 13, strip.title, "b")
-        drawing.text(8, y + 27, strip.note, "m")
+        covered = bool(strip.missing and strip.stores)
+        note = f"{strip.note}, ! row not stored" if covered else strip.note
+        drawing.text(8, y + 27, note, "bad-t" if covered else "m")
         if strip.place is None or not (strip.stores or strip.row is not None):
             drawing.rect(_LEFT, y, row.end * scale, _HIGH, "none")
             drawing.text(_LEFT + row.end * scale / 2, y + 20, "nothing is stored", "m",
@@ -144,7 +146,7 @@ def draw_programs(call: Call, *, key: str) -> Drawing:
         for first, count in strip.missing:
             drawing.rect(_LEFT + first * scale, y, count * scale, _HIGH, "lost",
                          first=first, elements=count)  # fmt: skip
-            if text_width("! not stored") <= count * scale:
+            if text_width("! not stored") <= count * scale and not covered:
                 drawing.text(_LEFT + (first + count / 2) * scale, y + 20, "! not stored", "bad-t",
                              anchor="middle")  # fmt: skip
         y += _HIGH + 12

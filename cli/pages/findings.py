@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,10 +64,11 @@ def shown(
     """
     tasks = _tasks(outcome)
     found: list[Shown] = []
+    times: Counter[str] = Counter()
     for position, finding in outcome.findings(claims=claims):
         key = f"{finding.result.invariant}{'-claim' if claims else ''}"
-        same = sum(one.id.startswith(key) for one in found)
-        anchor = f"{key}-{same + 1}" if same else key
+        times[key] += 1
+        anchor = key if times[key] == 1 else f"{key}-{times[key]}"
         found.append(
             _shown(
                 finding,

@@ -24,7 +24,7 @@ from .figures import Figure, program_figure, row_figures, slot_figure
 from .findings import Shown, shown
 from .promise import Promise, promise_of
 from .runs import Runs
-from .text import slug
+from .text import code, slug
 
 if TYPE_CHECKING:
     from ...checkers.child import Child
@@ -61,7 +61,7 @@ class Page:
     headline: Mark
     summary: str
     assumptions: tuple[Assumption, ...]
-    host: tuple[tuple[str, str, str], ...]
+    host: tuple[tuple[str, str], ...]
     stubs: tuple[str, ...]
     says: str
     promise: Promise
@@ -158,7 +158,9 @@ def headline_of(
     decided = [one for one in evidence if one.verdict is not None]
     failed = sum(bool(one.error) for one in configurations)
     total = len(configurations)
-    each = "the one configuration" if total == 1 else f"all {total} configurations"
+    where = "proved in the one configuration"
+    if total > 1:
+        where = f"proved wherever they apply, in {total} configurations"
     if not decided:
         return mark(Verdict.UNKNOWN), "Nothing was decided."
     worst = max((one.verdict for one in decided if one.verdict), key=SEVERITY.index)
@@ -176,27 +178,41 @@ def headline_of(
     if failed:
         parts.append(f"{failed} of {total} configurations could not be checked.")
     if not parts:
-        return mark(worst), f"The contract is kept: {proved} invariants, proved in {each}."
+        return mark(worst), f"The contract is kept: {proved} invariants, {where}."
     if proved:
-        parts.append(f"{proved} further invariants are proved wherever they were asked.")
+        parts.append(f"{proved} further invariants are proved wherever they apply.")
     if worst is Verdict.PROVED:
         worst = Verdict.UNKNOWN
     return mark(worst), " ".join(parts)
 
 
-def _host(outcome: Outcome) -> list[tuple[str, str, str]]:
-    """Return what stands in for the machine: (what is read, what it gives, where)."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
+def _host(outcome: Outcome) -> list[tuple[str, str]]:
+    """Return what stands in for the machine: (what is read, what it gives)."""
+    found: dict[str, list[tuple[object, str]]] = {}
     for report in outcome.reports:
         for name, (how, value) in report.job.switches.items():
-            what = f"{name}()" if "call" in how else name
-            given = (
-                ", ".join(f"{key} = {item}" for key, item in value.items())
-                if isinstance(value, Mapping)
-                else str(value)
-            )
-            found.setdefault((what, given), {})[report.job.platform or "every machine"] = None
-    return [(what, given, ", ".join(names)) for (what, given), names in found.items()]
+            pair = (value, report.job.platform or "every machine")
+            seen = found.setdefault(f"{name}()" if "call" in how else name, [])
+            if pair not in seen:
+                seen.append(pair)
+    return [(what, _given(pairs)) for what, pairs in found.items()]
+
+
+def _given(pairs: Sequence[tuple[object, str]]) -> str:
+    """Return the values of a stand-in: one, one for each platform, or those of each attribute."""
+    maps = [value for value, _ in pairs if isinstance(value, Mapping)]
+    if len(maps) == len(pairs):
+        keys = dict.fromkeys(str(key) for value in maps for key in value)
+        told = {key: dict.fromkeys(str(value.get(key)) for value in maps) for key in keys}
+        return "; ".join(f"{code(key)} {_or(list(values))}" for key, values in told.items())
+    values = dict.fromkeys(str(value) for value, _ in pairs)
+    if len(values) == 1:
+        return next(iter(values))
+    return "; ".join(f"{value} ({platform})" for value, platform in pairs)
+
+
+def _or(values: Sequence[str]) -> str:
+    return " or ".join((", ".join(values[:-1]), values[-1])) if len(values) > 1 else values[0]
 
 
 def _claimed(outcome: Outcome) -> list[tuple[str, Mark, str]]:
