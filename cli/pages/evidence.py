@@ -123,19 +123,24 @@ def assumptions_of(outcome: Outcome) -> list[Assumption]:
             found.setdefault(text, []).append((number, result))
     contract = reports[0].job.instance.contract
     lost = outcome.assumptions()
+    fallen = {text: {name for _, names in shown for name in names} for text, shown in lost.items()}
+    # A promise that every call was captured under stands in no single question, only in what
+    # falls without it: the stride of the slot table.
+    for text in lost:
+        found.setdefault(text, [])
     kinds = {text: _kind(contract, text) for text in found}
     order = sorted(found, key=lambda text: ("caller bound launch approximation").find(kinds[text]))
     firsts = _firsts(reports)
     made: list[Assumption] = []
     for text in order:
-        numbers = {number for number, _ in found[text]}
+        numbers = {number for number, _ in found[text]} or set(firsts)
         mine = [(number, one) for number, one in firsts.items() if number in numbers]
         where = seen_in(
             [one.config for _, one in mine],
             [one.config for one in firsts.values()],
             [label_of(reports[number].job, one) for number, one in mine],
         )
-        names = {result.invariant for _, result in found[text]}
+        names = {result.invariant for _, result in found[text]} or fallen[text]
         made.append(
             Assumption(
                 number=len(made) + 1,
@@ -179,7 +184,8 @@ def _without(
     (telling, names), *_ = shown
     telling = _CHANCE.sub("two rows at one slot ", telling)
     rest = [name for name in names if name not in telling.split()]
-    return f"{telling} ({', '.join(rest)})" if rest else telling
+    more = "and " if len(rest) < len(names) else ""
+    return f"{telling} ({more}{', '.join(rest)})" if rest else telling
 
 
 def configurations_of(reports: Sequence[JobReport]) -> list[Configuration]:

@@ -80,6 +80,11 @@ class Page:
     seconds: float
 
     @property
+    def kernels(self) -> list[str]:
+        """The kernels that the configurations launch."""
+        return list(dict.fromkeys(one.kernel for one in self.configurations if one.kernel))
+
+    @property
     def drawings(self) -> list[Figure]:
         """Every figure of the page."""
         more = [one.figure for one in (*self.findings, *self.claims) if one.figure is not None]

@@ -62,7 +62,7 @@ def promise_of(instances: Sequence[tuple[str, Instance]]) -> Promise:
 
 def _where(contract: WriterContract) -> list[str]:
     return [
-        f"Segment {code(segment.name)}: for 0 ≤ {code('col')} < {code(segment.width)}, column "
+        f"segment {code(segment.name)}: for 0 ≤ {code('col')} < {code(segment.width)}, column "
         f"{code('col')} of row {code('row')} is element {code(segment.begin)} of "
         f"{code(segment.source)}, and is stored in {code(segment.into)} at element "
         f"{code(segment.at)}."
@@ -102,4 +102,4 @@ def _values(name: str, instances: Sequence[Instance]) -> str:
         value = instance.dims[name]
         ranged = isinstance(value, Range)
         found[f"{value.least:,} to {value.most:,}" if ranged else f"{value:,}"] = None
-    return ", ".join(found)
+    return " · ".join(found)
