@@ -62,11 +62,11 @@ def check_contract(contract: WriterContract) -> None:
     if not contract.segments:
         raise ContractError("segments is empty", where=where, mend="name at least one")
     _names(contract, where)
-    known = frozenset(dim.name for dim in contract.dims)
+    symbols = frozenset(dim.name for dim in contract.dims)
     _dims(contract, where)
     for segment in contract.segments:
         for label, more in _MAY_USE.items():
-            _symbols(segment, label, known | more, where)
+            _symbols(segment, label, symbols | more, where)
         if "place" not in segment.at.symbols():
             raise ContractError(
                 f"segment {segment.name}: every row is stored at {segment.at}",
@@ -75,7 +75,14 @@ def check_contract(contract: WriterContract) -> None:
             )
     _encode(contract, where)
     for shape in contract.shapes:
-        _shape(contract, shape, known, where)
+        _shape(contract, shape, symbols, where)
+
+
+def check_dtype(name: str, *, where: str) -> None:
+    """Refuse a dtype that does not exist. Raises ContractError naming the known ones."""
+    if name not in DTYPES:
+        mend = f"use one of {', '.join(DTYPES)}"
+        raise ContractError(f"unknown dtype {name!r}", where=where, mend=mend)
 
 
 def _dim() -> type:

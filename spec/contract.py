@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .construction import check_contract
-from .dtypes import dtype
+from .construction import check_contract, check_dtype
 from .errors import ContractError
 from .expr import Expr, as_expr, substitute
 from .layout import clash
@@ -198,7 +197,7 @@ class Instance:
                 raise ContractError(
                     f"argument {arg} has no dtype", where=where, mend=f"add {arg} to dtypes"
                 )
-            dtype(self.dtypes[arg])
+            check_dtype(self.dtypes[arg], where=f"{where}, dtype of {arg}")
         slots = self.contract.slots
         if self.dtypes[slots.arg] not in slots.dtypes:
             raise ContractError(
