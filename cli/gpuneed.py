@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _ROWS = 2
 _GPU = re.compile(r"\b(cuda|is_cuda|gpus?|nvidia|hip|rocm)\b", re.IGNORECASE)
 
+_FILE = re.compile(r"\S+\.py\b(:\d+)?")
+
 
 def refuse_gpu(child: Capturing, job: Job) -> None:
     """Call the writer once on CPU tensors, with its launches recorded.
@@ -37,7 +39,7 @@ def refuse_gpu(child: Capturing, job: Job) -> None:
         return
     place, raises, said = error.partition(f": {job.function} raises ")
     code = statement_at(job, place) if raises else ""
-    if _GPU.search(said or error) or _GPU.search(code):
+    if _GPU.search(_FILE.sub("", said or error)) or _GPU.search(code):
         raise KvproofError(
             f"it asks for a GPU, and a contract test calls it on CPU tensors: {error}",
             where="writer",

@@ -114,13 +114,21 @@ def test_xdist_gathers_the_reports_of_its_workers(engine, pytester):
 @pytest.mark.slow
 def test_the_dev_profile_runs_the_writer_too(engine, pytester):
     body = "test_faulty = contract_test(FAULTY, **ASKED)\n"
-    done = engine(body, "--kvproof-profile=dev", "-k", "runs", "--kvproof-json=kvproof.json")
+    files = ("--kvproof-json=kvproof.json", "--kvproof-sarif=kvproof.sarif")
+    done = engine(body, "--kvproof-profile=dev", "-k", "runs", *files)
     done.assert_outcomes(failed=1, deselected=2)
     finding = done.stdout.str().partition("_ test_faulty[runs-bf16-i64] _")[2]
     assert "W6 skip set: a reserved slot is stored" in finding
     assert "faulty.py:17  tl.store(cache + slot * cache_stride + column, element)" in finding
-    (one,) = json.loads((pytester.path / "kvproof.json").read_text())["tests"]
+    document = json.loads((pytester.path / "kvproof.json").read_text())
+    (one,) = document["tests"]
     assert (one["verdict"], one["outcome"]) == ("RUN", "failed")
+    assert [run["cases"] for run in document["runs"]] == [200]
+    (log,) = json.loads((pytester.path / "kvproof.sarif").read_text())["runs"]
+    (broken,) = log["results"]
+    assert (broken["ruleId"], broken["level"]) == ("W6", "error")
+    assert broken["locations"][0]["physicalLocation"]["region"] == {"startLine": 17}
+    assert "Why: seen in runs." in broken["message"]["text"]
 
 
 @pytest.mark.parametrize(("skip", "passed", "failed"), ((True, 4, 0), (False, 0, 4)))
