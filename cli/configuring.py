@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..engines.jobs import MOST_PLACES, MOST_ROWS
@@ -18,6 +19,7 @@ from .checking import wanted
 from .contracttest import ContractTest
 from .grid import instances
 from .locating import located
+from .passing import passed, with_passed
 from .signature import find_function, read_tree
 from .user import compare, read_bindings
 
@@ -33,11 +35,16 @@ def configurations(test: ContractTest) -> list[tuple[str, Job]]:
         signature = find_function(read_tree(path, path.name), function, path.name)
         pairs = [f"{arg}={name}" for arg, name in _mapping(test.bind, "bind").items()]
         bound = read_bindings(contract, pairs)
+        passing = passed(_mapping(test.passing, "passing"), bound, signature)
         if signature is not None:
-            compare(contract, bound, signature, f"{path.name}:{signature.line}")
+            taken = replace(
+                signature, required=tuple(n for n in signature.required if n not in passing)
+            )
+            compare(contract, bound, taken, f"{path.name}:{signature.line}")
     except KvproofError as problem:
         mend = re.sub(r"--bind (\w+)=(\S+)", r'bind={"\1": "\2"}', problem.mend)
         where = re.sub(r"--bind (\w+)=(\S*)", r'bind={"\1": "\2"}', problem.where)
+        mend = mend.replace("give it a default,", "give it a default, pass it with passing={...},")
         raise KvproofError(problem.what, where=where, mend=mend) from None
     source = ModuleSource(file=str(path), stubs=_names(test.stubs, "stubs"))
     switches = _mapping(test.switches, "switches")
@@ -56,7 +63,7 @@ def configurations(test: ContractTest) -> list[tuple[str, Job]]:
                 source=source,
                 function=function,
                 instance=instance,
-                binding=bound.binding(*instance.world_rank),
+                binding=with_passed(bound.binding(*instance.world_rank), passing),
                 switches=switches,
             ),
         )

@@ -16,8 +16,8 @@ class ContractTest:
     """A contract test; pytest collects it from a module or class. Made by `contract_test`.
 
     Args:
-        writer, contract, dims, dtypes, slots, ranks, bind, stubs, switches, invariants, known: as
-            for `contract_test`, unchecked; they are checked when pytest collects.
+        writer, contract, dims, dtypes, slots, ranks, bind, passing, stubs, switches, invariants,
+            known: as for `contract_test`, unchecked; they are checked when pytest collects.
         file, line: where it was written.
         pytestmark: the marks above it.
     """
@@ -29,6 +29,7 @@ class ContractTest:
     slots: str | Sequence[str]
     ranks: Sequence[tuple[int, int]]
     bind: Mapping[str, str]
+    passing: Mapping[str, Any]
     stubs: Sequence[str]
     switches: Mapping[str, tuple[str, Any]]
     invariants: str | Sequence[str]
@@ -57,6 +58,7 @@ def contract_test(
     slots: str | Sequence[str] = (),
     ranks: Sequence[tuple[int, int]] = (),
     bind: Mapping[str, str] | None = None,
+    passing: Mapping[str, float | str | bool | None] | None = None,
     stubs: Sequence[str] = (),
     switches: Mapping[str, tuple[str, Any]] | None = None,
     invariants: str | Sequence[str] = (),
@@ -78,6 +80,8 @@ def contract_test(
         slots: dtypes of the slot table; all that the contract allows when empty.
         ranks: (world size, rank) pairs of a sharded contract.
         bind: contract argument (or WORLD, RANK) -> parameter of the writer, where they differ.
+        passing: parameter of the writer -> what it is passed, a number, text, bool or None, for
+            those that the contract does not speak of.
         stubs: packages that stand-ins replace while the writer's file is imported.
         switches: what stands in for values of those packages: dotted path -> ("value", 3) or
             ("call", 3), a function that returns it; further forms in `kvproof.spec.call`.
@@ -97,6 +101,7 @@ def contract_test(
         slots=slots,
         ranks=ranks,
         bind=bind or {},
+        passing=passing or {},
         stubs=stubs,
         switches=switches or {},
         invariants=invariants,

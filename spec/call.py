@@ -44,10 +44,10 @@ class TensorArg:
 
 @dataclass(frozen=True)
 class ScalarArg:
-    """A scalar (or None) argument of the host function, passed as it is."""
+    """A scalar, text or None as an argument of the host function, passed as it is."""
 
     name: str
-    value: int | float | bool | None
+    value: int | float | bool | str | None
 
 
 @dataclass(frozen=True)
