@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..spec.errors import KvproofError
@@ -15,22 +15,32 @@ if TYPE_CHECKING:
 MARK = "kvproof_known"
 #: The line that `pytest --markers` shows.
 ABOUT = (
-    f"{MARK}(id, *, reason, link): above a contract test: its test of that id ('W6', or "
+    f"{MARK}(id, *, reason, link): on a contract test: its test of that id ('W6', or "
     "'W6-bf16-i64') must fail, for that reason and as that report says (xfail, strict)."
 )
 
 
-def known_of(test: ContractTest) -> Mapping[str, str]:
-    """Return a contract test's `known`, and what the marks above it add.
+def known_of(
+    test: ContractTest, names: Sequence[str], inherited: Iterable[pytest.Mark]
+) -> Mapping[str, str]:
+    """Return a contract test's `known`, and what marks add.
+
+    Args:
+        test: the contract test, with the marks above it.
+        names: the ids of its tests.
+        inherited: marks of its class and module; those of other tests' ids are passed over.
 
     Raises KvproofError: a mark without an id, a reason or a link, or an id with two reasons.
     """
     if not isinstance(test.known, Mapping):
         return test.known  # refused with the other arguments
     marked: dict[str, str] = {}
-    for mark in test.pytestmark:
+    for mark in (*test.pytestmark, *inherited):
         if mark.name == MARK:
             name, text = _read(mark)
+            mine = any(f"{one}-".startswith(f"{name}-") for one in names)
+            if not mine and mark not in test.pytestmark:
+                continue
             if {**test.known, **marked}.get(name, text) != text:
                 raise KvproofError("two reasons", where=f"known[{name!r}]", mend="give one")
             marked[name] = text

@@ -262,8 +262,9 @@ def _items(collector: pytest.Collector, name: str, test: ContractTest) -> list[C
         for label, job in configurations(test)
         for what in (*invariants_of(test, job), "runs")
     ]
-    test.known = known.known_of(test)
-    expected = reasons(test, [f"{what}-{label}" for what, label, _ in asked])
+    names = [f"{what}-{label}" for what, label, _ in asked]
+    test.known = known.known_of(test, names, collector.iter_markers(known.MARK))
+    expected = reasons(test, names)
     refuse_gpu(checks.child, asked[0][2])
     items: list[ContractItem] = []
     for what, label, job in asked:

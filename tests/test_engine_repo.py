@@ -49,7 +49,7 @@ def test_sarif_points_at_the_repository_and_suppresses_what_is_known(reports):
     (one,) = known["suppressions"]
     assert one["justification"] == f"stores padding: {LINK}"
     assert known["message"]["text"].endswith(
-        "Reproduce: pytest 'tests/test_contracts.py::test_faulty[W6-bf16-i64]'"
+        "Reproduce: pytest 'tests/test_contracts.py::TestCache::test_faulty[W6-bf16-i64]'"
     )
 
 
@@ -63,7 +63,7 @@ def test_the_summary_tells_broken_known_and_mended_apart(reports):
         "| `good.py::write_rows` | 1 | ✔ | ✔ |",
         "#### ✘ W1 frame: a byte outside the addressed segments is stored",
         "`engine/faulty.py:17`: `tl.store(cache + slot * cache_stride + column, element)`",
-        "- reproduce: `pytest 'tests/test_contracts.py::test_faulty[W1-bf16-i64]'`",
+        "- reproduce: `pytest 'tests/test_contracts.py::TestCache::test_faulty[W1-bf16-i64]'`",
         "#### ✘ Known faults that do not show any more",
         "- `tests/test_contracts.py::test_good[W6-bf16-i64]`: mended?",
         "<details><summary>Known fault: W6 skip set",
@@ -78,8 +78,8 @@ def test_json_and_junit_carry_the_verdict_the_line_and_the_reason(reports):
     found = reports()
     document = json.loads(found["o.json"])
     told = {one["id"].partition("::")[2]: one for one in document["tests"]}
-    assert told["test_faulty[W6-bf16-i64]"] == {
-        "id": "tests/test_contracts.py::test_faulty[W6-bf16-i64]",
+    assert told["TestCache::test_faulty[W6-bf16-i64]"] == {
+        "id": "tests/test_contracts.py::TestCache::test_faulty[W6-bf16-i64]",
         "verdict": "REFUTED",
         "outcome": "xfailed",
         "known": f"stores padding: {LINK}",

@@ -133,7 +133,7 @@ def test_a_report_is_whole_or_not_there(engine, pytester, body, said, code):
 def test_the_mark_is_declared(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     done = pytester.runpytest_subprocess("-p", "kvproof.cli.plugin", "--markers")
-    done.stdout.fnmatch_lines(["@pytest.mark.kvproof_known(id, [*], reason, link): above a *"])
+    done.stdout.fnmatch_lines(["@pytest.mark.kvproof_known(id, [*], reason, link): on a *"])
 
 
 def test_runs_are_asked_of_the_device_that_was_named(monkeypatch, tmp_path):
