@@ -243,6 +243,7 @@ def pairs(problem: Problem, hits: list[Hit]) -> Iterator[Obligation]:
                 )
             },
             row=row,
+            twin=twin,
             slot=env["slot"],
             integers=True,
         )

@@ -177,7 +177,9 @@ def decode(
         return Counterexample(None, row, slot, column, {**dims, "ROWS": rows, "POOL": pool})
     slots = [number(model, problem.slot(index)) for index in range(rows)]
     case = Case(dims=dims, pool=pool, slots=tuple(slots))
-    case = _fill(problem, case, row)
+    named = (row, value(obligation.twin))
+    spoken = {index for index in named if index is not None}
+    case = _fill(problem, case, spoken)
     payload: dict[tuple[str, int, int], int] = {}
     if obligation.payload is not None and column is not None and row is not None:
         source, _, _, element = obligation.payload
@@ -194,15 +196,17 @@ def _is_column(problem: Problem, column: int, dims: Mapping[str, int]) -> bool:
     return 0 <= column < sum(widths)
 
 
-def _fill(problem: Problem, case: Case, row: int | None) -> Case:
+def _fill(problem: Problem, case: Case, spoken: set[int]) -> Case:
     """Give the rows that the counterexample does not speak of slots that no rule forbids."""
+    if not spoken:
+        return case
     instance = problem.instance
     slots = list(case.slots)
-    taken = {slots[row]} if row is not None else set(slots)
+    taken = {slots[row] for row in spoken if 0 <= row < len(slots)}
     pool = case.pool
     candidate = 0
     for index in range(len(slots)):
-        if row is None or index == row:
+        if index in spoken:
             continue
         while True:
             trial = Case(dims=case.dims, pool=max(pool, candidate + 1), slots=(candidate,))

@@ -26,6 +26,7 @@ class Obligation:
         given: the caller's promises that it uses, key -> term.
         assuming: further assumptions and approximations, in words -> term (True for none).
         row, slot, column: where a model puts the counterexample, as terms.
+        twin: a second row whose slot the counterexample needs.
         integers: products are compared: the solver is asked over integers first.
         payload: (source argument, row term, column term, bits term) that shows a value fault.
     """
@@ -37,6 +38,7 @@ class Obligation:
     statement: str = ""
     assuming: Mapping[str, Term] = field(default_factory=dict)
     row: Term | None = None
+    twin: Term | None = None
     slot: Term | None = None
     column: Term | None = None
     payload: tuple[str, Term, Term, Term] | None = None
