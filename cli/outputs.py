@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from ..spec.errors import KvproofError
 from .files import as_json, try_place, write_text
 
 if TYPE_CHECKING:
+    from .digest import Digest
     from .outcome import Outcome
 
 Json = Annotated[
@@ -74,11 +76,15 @@ class Outputs:
         from .report import digest_of, to_json
         from .sarif import to_sarif
 
+        @cache
+        def digest() -> Digest:
+            return digest_of(outcome)
+
         makers = {
             "json": lambda: as_json(to_json(outcome, strict=strict)),
             "junit": lambda: to_junit(outcome, strict=strict),
-            "sarif": lambda: as_json(to_sarif(digest_of(outcome))),
-            "markdown": lambda: to_markdown(digest_of(outcome)),
+            "sarif": lambda: as_json(to_sarif(digest())),
+            "markdown": lambda: to_markdown(digest()),
         }
         for name, place in asdict(self).items():
             if place == "-":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from kvproof.cli import sarif, statement
 from kvproof.spec.verdict import Verdict
 
-from .fake_check import proved, report, result
+from .fake_check import half, proved, report, result
 from .report_runs import ZERO_ROPE, of, run
 from .sarif_schema import faults
 
@@ -199,6 +201,29 @@ def test_junit_has_a_case_for_each_invariant_and_configuration(run):
     assert "kvproof replay .kvproof/W6-write_rows_without_skip-1.json" in told.text
     root = JUnitXml.fromfile("o.xml")
     assert (root.tests, root.failures, root.errors) == (32, 8, 0)
+
+
+def test_junit_keeps_to_the_schema_of_jenkins(run):
+    run("--junit=o.xml", answer=lambda job: report(job, *half(job).results, error="why"))
+    allowed = {
+        "testsuites": ({"name", "time", "tests", "failures", "errors"}, {"testsuite"}),
+        "testsuite": (
+            {"name", "time", "tests", "failures", "errors", "skipped"},
+            {"properties", "testcase"},
+        ),
+        "testcase": ({"name", "time", "classname"}, {"failure", "error", "skipped"}),
+        "properties": (set(), {"property"}),
+        "property": ({"name", "value"}, set()),
+        "failure": ({"type", "message"}, set()),
+        "error": ({"type", "message"}, set()),
+    }
+    root = ET.parse("o.xml").getroot()  # noqa: S314 - own file
+    assert {one.tag for one in root.iter()} == set(allowed)
+    for one in root.iter():
+        attributes, children = allowed[one.tag]
+        assert set(one.attrib) <= attributes
+        assert {child.tag for child in one} <= children
+        assert re.fullmatch(r"\d{1,3}(\.\d{0,3})?", one.get("time", "0"))
 
 
 @pytest.mark.parametrize("verdict", (Verdict.UNKNOWN, Verdict.UNSUPPORTED, Verdict.VACUOUS))
