@@ -15,8 +15,8 @@ def record_of(report: JobReport) -> dict[str, Any]:
     """Return a job's report as JSON-able data.
 
     Each result says what `Result.to_json` says, and further its configuration in one phrase
-    ("label"), whether it speaks of a claim (a further statement, which breaks no contract), and
-    where its statement is ("location").
+    ("label"), whether it speaks of a claim (a further statement, which breaks no contract),
+    where its statement is ("location"), and that it has no file of its own yet ("case_file").
     """
     job = report.job
     return {
@@ -34,6 +34,7 @@ def record_of(report: JobReport) -> dict[str, Any]:
                 "label": label_of(job, result),
                 "claim": is_claim(job, result),
                 "location": spot_of(job, result.source).to_json(),
+                "case_file": None,
             }
             for result in report.results
         ],

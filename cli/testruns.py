@@ -117,4 +117,5 @@ def _result(job: Job, finding: Finding) -> dict[str, Any]:
         "label": job.label,
         "claim": False,
         "location": spot_of(job, finding.line).to_json(),
+        "case_file": None,
     }

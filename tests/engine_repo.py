@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
 import pytest
+from referencing import Registry, Resource
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "my_writer" / "my_writer.py"
 SKIP = "    if slot == 0:\n        return\n"
@@ -28,6 +31,16 @@ class TestCache:
 
 test_good = contract_test("../engine/good.py::write_rows", known={{"W6": "mended?"}}, **ASKED)
 """
+_DOCS = Path(__file__).parent.parent / "docs"
+
+
+def check_json(document: dict) -> None:
+    """Hold what `--kvproof-json` writes to its schema."""
+    report, own = (
+        json.loads((_DOCS / f"{name}.schema.json").read_text()) for name in ("report", "pytest")
+    )
+    registry = Registry().with_resource("report.schema.json", Resource.from_contents(report))
+    jsonschema.Draft202012Validator(own, registry=registry).validate(document)
 
 
 @pytest.fixture

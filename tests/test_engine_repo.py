@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from .engine_repo import CONTRACTS, LINK, engine
+from .engine_repo import CONTRACTS, LINK, check_json, engine
 from .sarif_schema import faults
 
 __all__ = ["engine"]
@@ -77,6 +77,7 @@ def test_the_summary_tells_broken_known_and_mended_apart(reports):
 def test_json_and_junit_carry_the_verdict_the_line_and_the_reason(reports):
     found = reports()
     document = json.loads(found["o.json"])
+    check_json(document)
     told = {one["id"].partition("::")[2]: one for one in document["tests"]}
     assert told["TestCache::test_faulty[W6-bf16-i64]"] == {
         "id": "tests/test_contracts.py::TestCache::test_faulty[W6-bf16-i64]",

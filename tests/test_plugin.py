@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from .engine_repo import check_json
+
 pytest_plugins = ("pytester",)
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "my_writer"
@@ -121,6 +123,7 @@ def test_the_dev_profile_runs_the_writer_too(engine, pytester):
     assert "W6 skip set: a reserved slot is stored" in finding
     assert "faulty.py:17  tl.store(cache + slot * cache_stride + column, element)" in finding
     document = json.loads((pytester.path / "kvproof.json").read_text())
+    check_json(document)
     (one,) = document["tests"]
     assert (one["verdict"], one["outcome"]) == ("RUN", "failed")
     assert [run["cases"] for run in document["runs"]] == [200]
