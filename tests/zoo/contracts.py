@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kvproof.spec.builtin import CONTRACTS
+from kvproof.spec.builtin import CONTRACTS, paged_hnd
 from kvproof.spec.contract import Dim, WriterContract
 from kvproof.spec.expr import Sym
 from kvproof.spec.rules import (
@@ -152,5 +152,6 @@ ZOO_CONTRACTS = {
     "pages-minus-one": _paged("pages-minus-one", Exactly(-1)),
     "row-sharded": replace(CONTRACTS["mla-row-norope-sharded"], name="row-sharded", claims=()),
     "heads": _HEADS,
+    "paged-hnd-2": replace(paged_hnd(heads=2), name="paged-hnd-2"),
     "state-transposed": _TRANSPOSED,
 }
