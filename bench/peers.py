@@ -1,14 +1,15 @@
-"""kvproof and three other checkers over the zoo's Triton pairs, side by side in one run.
+"""kvproof and other checkers over the zoo's Triton pairs, side by side in one run.
 
     python bench/peers.py                                   # whatever is installed
     python bench/peers.py --install                         # make the environments first
     python bench/peers.py --install ttsem --python-for ttsem=/path/to/python3.12
     python bench/peers.py --only ttsem --pair A4 C2         # one peer, some pairs
 
-The peers are ttsem 0.1.0, triton-viz 3.0 and gpucheck 0.1.0, each in an environment of its own (in
-`peers` under kvproof's cache; --envs names another folder). docs/peers.md says what each is given
-and how it is driven. One that is not installed has words in its line and no number. A timeout, a
-crash and a refusal are undecided: never found, never clean. Progress goes to standard error.
+The peers are ttsem 0.1.0, triton-viz 3.0 (and TileLens 3.1.1, its later name) and gpucheck 0.1.0,
+each in an environment of its own (in `peers` under kvproof's cache; --envs names another folder).
+docs/peers.md says what each is given and how it is driven. One that is not installed has words in
+its line and no number. A timeout, a crash and a refusal are undecided: never found, never clean.
+Progress goes to standard error.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         "--python-for", action="append", default=[], metavar="PEER=PATH", help="for --install"
     )
     parser.add_argument("--seconds", type=float, default=60.0, help="limit of a case")
-    parser.add_argument("--memory", type=float, default=12.0, help="GiB that a case may take")
+    parser.add_argument("--memory", type=float, default=14.0, help="GiB that a case may take")
     parser.add_argument("--json", type=Path, help="write all that was said to this file")
     options = parser.parse_args(arguments)
     options.envs = options.envs or default_folder()

@@ -52,6 +52,14 @@ PEERS = (
         adapter="peers_triton_viz",
         needs=("triton-viz==3.0", "triton==3.7.1", "torch==2.13.0", "numpy"),
     ),
+    # The same tool under its later name; with Triton 3.9.0 its sanitizer ends in a TypeError.
+    Peer(
+        name="TileLens 3.1.1",
+        package="tilelens",
+        adapter="peers_triton_viz",
+        needs=("tilelens==3.1.1", "triton==3.7.1", "torch==2.13.0", "numpy"),
+        variables={"PEERS_PACKAGE": "tilelens"},
+    ),
     Peer(
         name="gpucheck 0.1.0",
         package="gpucheck",

@@ -1,18 +1,23 @@
-"""Adapter of triton-viz: its sanitizer, as the command `triton-sanitizer` puts it on every kernel.
+"""Adapter of triton-viz, and of TileLens, its name since: their sanitizer, put on every kernel.
 
-The sanitizer checks addresses and stores nothing, so there is no memory to compare after it. With a
-reference, the same call runs again under the tracer, which executes the kernel on Triton's
-interpreter, and memory is compared after that.
+That is what the commands `triton-sanitizer` and `tile-sanitizer` do. The sanitizer checks addresses
+and stores nothing, so there is no memory to compare after it. With a reference, the same call runs
+again under the tracer, which executes the kernel on Triton's interpreter, and memory is compared
+after that. TileLens's race detector records accesses and judges none, so it has no part here.
 """
 
 from __future__ import annotations
 
+import importlib
+import os
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
 from peers_child import CLEAN, FLAGGED, UNSUPPORTED, Memory, function_of, warm
+
+PACKAGE = os.environ.get("PEERS_PACKAGE", "triton_viz")
 
 
 def absent() -> str:
@@ -23,24 +28,31 @@ def absent() -> str:
 def prepare() -> dict[str, str]:
     """Import what every case needs and run a kernel once; return versions."""
     import torch
-    import triton_viz.wrapper  # noqa: F401
 
     torch.set_num_threads(1)
     warm(run)
-    names = {name: version(name) for name in ("triton-viz", "torch", "triton", "z3-solver")}
+    distribution = PACKAGE.replace("_", "-")
+    names = {name: version(name) for name in (distribution, "torch", "triton", "z3-solver")}
     return {**names, "python": sys.version.split()[0]}
+
+
+def traced(wrapper: Any, plain: Any, client: Any) -> Any:
+    """Return what stands in for `triton.jit` under one of the package's commands."""
+    if PACKAGE == "tilelens":
+        return wrapper.create_patched_jit(client, plain, frontend="triton")
+    return wrapper.create_patched_jit(client)
 
 
 def run(file: str, function: str, case: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what the sanitizer says, then what it and the reference say together."""
     import triton
-    import triton_viz
-    from triton_viz import wrapper
 
+    package = importlib.import_module(PACKAGE)
+    wrapper = importlib.import_module(f"{PACKAGE}.wrapper")
     plain = triton.jit
     memory = Memory(case)
     flagged = False
-    triton.jit = wrapper.create_patched_jit(wrapper.sanitizer_wrapper)
+    triton.jit = traced(wrapper, plain, wrapper.sanitizer_wrapper)
     try:
         function_of(file, function)(**memory.arguments)
         yield CLEAN, ""
@@ -55,7 +67,10 @@ def run(file: str, function: str, case: dict[str, Any]) -> Iterator[tuple[str, s
         yield FLAGGED, "the sanitizer"
         return
     memory = Memory(case, guard=4096)
-    triton.jit = wrapper.create_patched_jit(triton_viz.trace(client="tracer"))
-    function_of(file, function)(**memory.arguments)
+    triton.jit = traced(wrapper, plain, lambda kernel, **_: package.trace(client="tracer")(kernel))
+    try:
+        function_of(file, function)(**memory.arguments)
+    finally:
+        triton.jit = plain
     different = memory.difference()
     yield (FLAGGED, different) if different else (CLEAN, "")
