@@ -18,32 +18,35 @@ from .versions import versions
 
 #: GitHub takes comments of so many characters; the summary stays below in bytes of UTF-8.
 LIMIT = 65_536
-#: Rows and lines of one list, and characters of one text, above which the rest is counted.
-_MOST, _LONGEST = 100, 600
+#: Rows and lines of one list above which the rest is counted; the next number where the summary
+#: is too long even without any finding.
+_MOST = (100, 20, 5)
+#: Characters of one text.
+_LONGEST = 600
 _FOLDER = Path(__file__).resolve().parent / "templates"
 
 
 def to_markdown(digest: Digest, *, limit: int = LIMIT) -> str:
     """Return the summary; findings that do not fit the limit (bytes) are counted at its end."""
     entries, claims = digest.entries(), digest.entries(claims=True)
-    low, high = 0, len(entries) + len(claims)
-    text = _render(digest, entries, claims, high)
-    if _fits(text, limit):
-        return text
+    every = len(entries) + len(claims)
+
+    def fits(shown: int, most: int) -> bool:
+        return len(_render(digest, entries, claims, shown, most).encode()) < limit
+
+    most = next((number for number in _MOST if fits(0, number)), _MOST[-1])
+    low, high = 0, every
+    if fits(every, most):
+        low = every
     while low < high:  # the most findings that fit
         middle = (low + high + 1) // 2
-        if _fits(_render(digest, entries, claims, middle), limit):
-            low = middle
-        else:
-            high = middle - 1
-    return _render(digest, entries, claims, low)
+        low, high = (middle, high) if fits(middle, most) else (low, middle - 1)
+    return _render(digest, entries, claims, low, most)
 
 
-def _fits(text: str, limit: int) -> bool:
-    return len(text.encode()) < limit
-
-
-def _render(digest: Digest, entries: list[Entry], claims: list[Entry], shown: int) -> str:
+def _render(
+    digest: Digest, entries: list[Entry], claims: list[Entry], shown: int, most: int
+) -> str:
     cells = digest.cells()
     asked = {name for row in cells.values() for name in row}
     every, some = digest.assumptions()
@@ -59,16 +62,16 @@ def _render(digest: Digest, entries: list[Entry], claims: list[Entry], shown: in
         columns=[name for name in PROVED_BY_CHECK if name in asked],
         rows=[
             (writer, digest.configurations.get(writer, 0), cells[writer])
-            for writer in list(cells)[:_MOST]
+            for writer in list(cells)[:most]
         ],
-        rows_left=max(0, len(cells) - _MOST),
+        rows_left=max(0, len(cells) - most),
         legend=[f"{MARKS[one]} {word(one)}" for one in SEVERITY if one in verdicts],
         marks=MARKS,
         findings=[one for one in told if not one["known"]],
         known=[one for one in told if one["known"]],
         claims=further,
         left_out=len(entries) + len(claims) - shown,
-        most=_MOST,
+        most=most,
         counts=", ".join(
             f"{MARKS[verdict]} {count:,} {word(verdict)}"
             for verdict, count in digest.counts().items()

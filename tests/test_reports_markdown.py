@@ -60,6 +60,23 @@ def test_a_summary_that_is_too_long_counts_the_findings_left_out(run):
     assert f"**{400 - shown} findings are left out here: they do not fit a comment.**" in text
 
 
+def test_a_summary_of_many_long_errors_counts_the_rest(run):
+    names = iter(range(1000))
+
+    def answer(job):
+        broken = [
+            result(job, "W6", Verdict.UNKNOWN, writer=f"{next(names)} {'w' * 500}")
+            for _ in range(10)
+        ]
+        return report(job, *broken, error=f"{next(names)} {'why ' * 140}")
+
+    run("--markdown=o.md", answer=answer)
+    text = Path("o.md").read_text()
+    assert LIMIT - 3000 < len(text.encode()) < LIMIT
+    assert "and 142 more writers" in text  # the two of the request have no result
+    assert "are left out here" in text
+
+
 def test_text_of_others_stays_text_in_the_summary(run):
     said = "a | b <img> `c` @someone #1 *x*"
     run("--markdown=o.md", answer=of(Verdict.UNKNOWN, detail=said))
