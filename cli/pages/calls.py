@@ -80,7 +80,18 @@ def missing_of(call: Call, row: int, stores: Sequence[Store]) -> tuple[tuple[int
             at = max(at, store.first + store.count)
         if at < end:
             found.append((at, end - at))
-    return tuple(found)
+    return tuple(_joined(found))
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans with those that meet made one."""
+    made: list[tuple[int, int]] = []
+    for first, count in spans:
+        if made and sum(made[-1]) == first:
+            made[-1] = (made[-1][0], made[-1][1] + count)
+        else:
+            made.append((first, count))
+    return made
 
 
 def told(call: Call) -> list[str]:
