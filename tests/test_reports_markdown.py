@@ -48,16 +48,16 @@ def test_a_summary_that_is_too_long_counts_the_findings_left_out(run):
     def answer(job):
         many = [
             result(job, "W6", Verdict.UNKNOWN, source=f"k.py:{line}", detail="why " * 100)
-            for line in range(200)
+            for line in range(60)
         ]
         return report(job, *many)
 
     run("--markdown=o.md", answer=answer)
     text = Path("o.md").read_text()
     shown = text.count("#### ?")
-    assert 0 < shown < 400
+    assert 0 < shown < 120
     assert LIMIT - 1500 < len(text.encode()) < LIMIT
-    assert f"**{400 - shown} findings are left out here: they do not fit a comment.**" in text
+    assert f"**{120 - shown} findings are left out here: they do not fit a comment.**" in text
 
 
 def test_a_summary_of_many_long_errors_counts_the_rest(run):
@@ -65,7 +65,7 @@ def test_a_summary_of_many_long_errors_counts_the_rest(run):
 
     def answer(job):
         broken = [
-            result(job, "W6", Verdict.UNKNOWN, writer=f"{next(names)} {'w' * 500}")
+            result(job, "W6", Verdict.UNKNOWN, writer=f"{next(names)} {'w' * 700}")
             for _ in range(10)
         ]
         return report(job, *broken, error=f"{next(names)} {'why ' * 140}")
