@@ -22,6 +22,9 @@ from typing import Any
 from ..spec.call import Switches
 from .switches import RealPatches, switch_value
 
+#: What a stubbed module gives for the names under which engines hand Triton on.
+RE_EXPORTED = {"triton": "triton", "tl": "triton.language"}
+
 
 class StubBase:
     """Base that a class on a stub gets (`class Mine(stub): ...`); its missing parts are stubs."""
@@ -132,12 +135,18 @@ class StubModule(ModuleType):
         return False
 
     def __getattr__(self, name: str) -> object:
-        """Return the real submodule, switch or stub of that name."""
+        """Return the real submodule, switch or stub of that name.
+
+        Engines hand Triton on from a module of their own (`from engine.utils import tl, triton`):
+        these names give the real modules.
+        """
         if _is_dunder(name):
             raise AttributeError(name)
         path = f"{self.__name__}.{name}"
         if path in self._stub_space.real:
             return importlib.import_module(path)
+        if name in RE_EXPORTED and not self._stub_space.switched(path):
+            return importlib.import_module(RE_EXPORTED[name])
         return self._stub_space.value(path)
 
 
@@ -191,6 +200,7 @@ class StubSpace(MetaPathFinder):
         self._depth = 0
         theirs = {path: s for path, s in (switches or {}).items() if not self.covers(path)}
         self._patches = RealPatches(theirs)
+        self._switched = frozenset(switches or {})
         for path, switch in (switches or {}).items():
             if path not in theirs:
                 self._values[path] = switch_value(path, switch)
@@ -204,6 +214,10 @@ class StubSpace(MetaPathFinder):
         if path not in self._values:
             self._values[path] = Stub(self, path)
         return self._values[path]
+
+    def switched(self, path: str) -> bool:
+        """Tell whether a switch stands at a path."""
+        return path in self._switched
 
     def note_call(self, path: str, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Note that a stub was called, while `describe` is set (during a capture)."""

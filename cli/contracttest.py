@@ -58,7 +58,7 @@ def contract_test(
     slots: str | Sequence[str] = (),
     ranks: Sequence[tuple[int, int]] = (),
     bind: Mapping[str, str] | None = None,
-    passing: Mapping[str, float | str | bool | None] | None = None,
+    passing: Mapping[str, float | str | bool | tuple[str, str] | None] | None = None,
     stubs: Sequence[str] = (),
     switches: Mapping[str, tuple[str, Any]] | None = None,
     invariants: str | Sequence[str] = (),
@@ -80,8 +80,8 @@ def contract_test(
         slots: dtypes of the slot table; all that the contract allows when empty.
         ranks: (world size, rank) pairs of a sharded contract.
         bind: contract argument (or WORLD, RANK) -> parameter of the writer, where they differ.
-        passing: parameter of the writer -> what it is passed, a number, text, bool or None, for
-            those that the contract does not speak of.
+        passing: parameter of the writer -> what it is passed, for those that the contract does
+            not speak of: a number, text, bool, None, or ("dtype", "bf16") for a torch dtype.
         stubs: packages that stand-ins replace while the writer's file is imported.
         switches: what stands in for values of those packages: dotted path -> ("value", 3) or
             ("call", 3), a function that returns it; further forms in `kvproof.spec.call`.

@@ -1,30 +1,22 @@
-"""`kvproof init`: a first contract test for a function of one's own, read from its signature."""
+"""`kvproof init`: a first contract test for a function of one's own, from one call of it."""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
 import re
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..spec.errors import KvproofError
+from .guessing import guesses
 from .signature import Signature, find_function, functions, read_tree
+from .trying import ROWS, Tried, stand_ins, try_call
 
 EXITS = "Exit code: 0 the test was written, 2 wrong usage or input."
-
-#: Words of a parameter's name that tell what it is, the most telling first.
-_WORDS = {
-    "cache_k_rope": ("rope", "pe", "rotary"),
-    "cache_k_nope": ("nope", "latent", "c", "rows", "src", "source"),
-    "loc": ("loc", "slot", "slots", "locs", "mapping", "indices", "index"),
-    "kv_buffer": ("buffer", "cache", "pool", "dst"),
-    "WORLD": ("world",),
-    "RANK": ("rank",),
-}
-_ROPE = ', "ROPE": 64'
 
 
 def init(
@@ -35,8 +27,17 @@ def init(
         Path | None,
         typer.Option(metavar="FILE", help="The test to write. Default: beside the file."),
     ] = None,
+    *,
+    run: Annotated[
+        bool,
+        typer.Option("--run/--no-run", help="Call the function once, or read its signature only."),
+    ] = True,
 ) -> None:
-    """Write a first contract test for a function of yours, to be completed."""
+    """Write a first contract test for a function of yours, to be completed.
+
+    The function is called once in a child process, on CPU tensors, with its launches recorded:
+    the call tells which contract fits and what must stand in for packages that are not installed.
+    """
     file, _, function = target.partition("::")
     path = Path(file)
     tree = read_tree(path, file)
@@ -52,27 +53,16 @@ def init(
     test = out or path.with_name(f"test_{path.stem}_contract.py")
     if test.exists():
         raise KvproofError("the file is there already", where=str(test), mend="name another --out")
+    stubs = missing(tree)
+    likely = guesses(signature.keywords, signature.name)
+    tried = Tried(likely[0])
+    if run:
+        tried = try_call(path, signature, likely, stubs, tree)
     try:
-        test.write_text(draft(signature, _from(test, path), missing(tree)), encoding="utf-8")
+        test.write_text(draft(signature, _from(test, path), tried, stubs), encoding="utf-8")
     except OSError as error:
         raise KvproofError(f"cannot write ({error.strerror or error})", where=str(test)) from None
     typer.echo(f"wrote {test}: complete what its comments name, then run `pytest {test}`")
-
-
-def guess(parameters: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameter that takes each contract argument, as far as names tell."""
-    found: dict[str, str] = {}
-    for arg, words in _WORDS.items():
-        free = [name for name in parameters if name not in found.values()]
-        if arg in free:
-            found[arg] = arg
-            continue
-        for word in words:
-            near = [name for name in free if word in re.split(r"[_\d]+", name.lower())]
-            if near:
-                found[arg] = near[0]
-                break
-    return found
 
 
 def missing(tree: ast.Module) -> tuple[str, ...]:
@@ -86,49 +76,51 @@ def missing(tree: ast.Module) -> tuple[str, ...]:
     return tuple(name for name in roots if importlib.util.find_spec(name) is None)
 
 
-def draft(signature: Signature, file: str, stubs: tuple[str, ...] = ()) -> str:
+def draft(signature: Signature, file: str, tried: Tried, stubs: tuple[str, ...] = ()) -> str:
     """Return the text of a first test.
 
     Args:
         signature: the function.
         file: its file, relative to the test's.
+        tried: the contract, and what a call under it showed.
         stubs: packages that stand-ins replace.
     """
-    found = guess(signature.keywords)
-    rope, sharded = "cache_k_rope" in found, {"WORLD", "RANK"} <= found.keys()
-    if not sharded:
-        found = {arg: name for arg, name in found.items() if arg not in {"WORLD", "RANK"}}
-    contract = "mla-row" + ("" if rope else "-norope") + ("-sharded" if sharded else "")
-    needed = ["kv_buffer", "loc", "cache_k_nope", *(["cache_k_rope"] if rope else [])]
-    explain = f"`kvproof explain {contract}` says what it asks"
+    guess = tried.guess
+    explain = f"`kvproof explain {guess.contract}` says what it asks"
+    sizes = ", ".join(f'"{name}": {size}' for name, size in guess.sizes.items())
     lines = [
         f'"""The contract of `{signature.name}`; {explain}."""',
         "",
         "from kvproof.cli.plugin import contract_test",
         "",
         "",
+        *(f"# {line}" for line in _shown(tried)),
         "@contract_test(",
         f'    "{file}::{signature.name}",',
-        f'    "{contract}",  # `kvproof list` names the others',
-        f'    dims={{"NOPE": 512{_ROPE if rope else ""}}},  # widths of a row',
+        f'    "{guess.contract}",  # `kvproof list` names the others',
+        f"    dims={{{sizes}}},  # widths of a row, in elements",
         '    dtypes=("bf16",),',
     ]
     if stubs:
         names = ", ".join(f'"{name}"' for name in stubs)
         lines.append(f"    stubs=({names},),  # not installed here")
-    bound = [f'"{arg}": "{name}"' for arg, name in found.items() if arg != name]
-    open_ = [arg for arg in needed if arg not in found]
-    free = [name for name in signature.keywords if name not in found.values()]
-    if bound or open_:
+    for path, answer in (tried.switches or {}).items():
+        lines.append("    switches={  # without it no kernel is launched")
+        lines += [f'        "{path}": {_text(answer)},', "    },"]
+    free = [name for name in signature.keywords if name not in guess.found.values()]
+    if guess.bind or guess.open:
         lines.append("    bind={")
-        lines += [f"        {pair}," for pair in bound]
+        lines += [f'        "{arg}": "{name}",' for arg, name in guess.bind.items()]
         choice = f"one of {', '.join(free)}" if free else "no parameter is left: wrap the function"
-        lines += [f'        # "{arg}": {choice}' for arg in open_]
+        lines += [f'        # "{arg}": {choice}' for arg in guess.open]
+        lines.append("    },")
+    more = {} if guess.open else stand_ins(signature, guess)
+    if more:
+        lines.append("    passing={  # guessed: the contract says nothing of these")
+        lines += [f'        "{name}": {_text(value)},' for name, value in more.items()]
         lines.append("    },")
     lines += [
-        f"    # {name} is required, and the contract says nothing of it: give it a default"
-        for name in (*signature.positional, *signature.required)
-        if name not in found.values() and not (open_ and name in free)
+        f"    # {name} cannot be passed by keyword: remove the `/`" for name in signature.positional
     ]
     name = re.sub(r"\W+", "_", signature.name.lower())
     lines += [
@@ -137,6 +129,29 @@ def draft(signature: Signature, file: str, stubs: tuple[str, ...] = ()) -> str:
         '    """Every row is stored at its slot, and padding rows leave no trace."""',
     ]
     return "\n".join(lines) + "\n"
+
+
+def _shown(tried: Tried) -> list[str]:
+    """Say what the call showed, in lines of a comment."""
+    lines: list[str] = []
+    for launch in tried.launches:
+        grid = ", ".join(str(extent) for extent in launch.grid)
+        fixed = ", ".join(
+            f"{arg.name}={arg.value}" for arg in launch.args if arg.kind == "constexpr"
+        )
+        at = f"{launch.kernel} ({Path(launch.file).name}:{launch.line})"
+        text = f"A call with {ROWS} rows launched {at} on a grid of ({grid})"
+        lines += textwrap.wrap(f"{text}, {fixed}." if fixed else f"{text}.", 96)
+    if not tried.error:
+        return lines
+    lines += textwrap.wrap(f"No kernel was launched yet: {tried.error}.", 96)
+    if tried.asked:
+        lines += textwrap.wrap(f"It asks {', '.join(tried.asked)}; `switches` can answer.", 96)
+    return lines
+
+
+def _text(value: object) -> str:
+    return repr(value).replace("'", '"')
 
 
 def _from(test: Path, path: Path) -> str:

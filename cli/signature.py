@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import difflib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..spec.errors import KvproofError
@@ -22,6 +23,7 @@ class Signature:
         positional: parameters that cannot be passed by keyword.
         takes_any: whether it has `**kwargs`.
         kernel: whether a Triton decorator stands above it.
+        annotations: the text of each parameter's annotation, where it has one.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Signature:
     positional: tuple[str, ...]
     takes_any: bool
     kernel: bool
+    annotations: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def read_tree(path: Path, where: str) -> ast.Module:
@@ -118,4 +121,9 @@ def _signature(name: str, node: ast.FunctionDef) -> Signature:
             mark in ("jit", "autotune", "heuristics") or mark.startswith("triton.")
             for mark in marks
         ),
+        annotations={
+            arg.arg: ast.unparse(arg.annotation)
+            for arg in (*args.args, *args.kwonlyargs)
+            if arg.annotation is not None
+        },
     )

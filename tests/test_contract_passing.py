@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kvproof.cli.configuring import configurations
 from kvproof.cli.contracttest import contract_test
-from kvproof.spec.call import CallRecipe, ScalarArg
+from kvproof.spec.call import CallRecipe, DTypeArg, ScalarArg
 from kvproof.spec.errors import KvproofError
 from kvproof.spec.recipe import recipe
 
@@ -39,6 +39,13 @@ def test_it_reaches_the_call_and_crosses_the_border_to_the_child(job):
     scalars = {arg.name: arg.value for arg in call.args if isinstance(arg, ScalarArg)}
     assert scalars == {"kind": "auto", "scale": None, "block": 32}
     assert CallRecipe.from_json(call.to_json()) == call
+
+
+def test_a_dtype_is_passed_by_its_short_name(job):
+    made = job({"kind": ("dtype", "f8e4m3fn"), "scale": 1.5})
+    assert made.binding.extra == (DTypeArg("kind", "f8e4m3fn"), ScalarArg("scale", 1.5))
+    with pytest.raises(KvproofError, match=r"passing\['kind'\]: unknown dtype 'fp8' - use one of"):
+        job({**NEEDED, "kind": ("dtype", "fp8")})
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,17 @@ def test_a_switch_is_the_only_yes(module):
     assert not module.sizes
 
 
+def test_triton_is_handed_on_by_whatever_module(module):
+    import triton
+    import triton.language
+
+    assert module.triton is triton
+    assert module.tl is triton.language
+    assert not module.triton_utils
+    with StubSpace(["absent"], switches={"absent.tl": ("value", 3)}):
+        assert importlib.import_module("absent").tl == 3
+
+
 def test_a_stub_decorates_and_is_a_base(module):
     def function():
         return 7
