@@ -111,6 +111,16 @@ def test_workers_of_xdist_tell_the_same(reports):
         return sorted(json.dumps(one) for one in json.loads(text)["runs"][0]["results"])
 
     assert results(alone["o.sarif"]) == results(spread["o.sarif"])
+    told = json.loads(spread["o.json"])
+    check_json(told)
+    assert {one["id"] for one in told["tests"]} == {
+        one["id"] for one in json.loads(alone["o.json"])["tests"]
+    }
+    assert [one["test"] for one in told["configurations"]] == [
+        "tests/test_contracts.py::TestCache::test_faulty",
+        "tests/test_contracts.py::test_good",
+    ]
+    assert "✘ W1 frame: a byte outside the addressed segments is stored" in spread["out"]
     head = [text.partition("#### ")[0] for text in (alone["o.md"], spread["o.md"])]
     assert head[0] == head[1]
 

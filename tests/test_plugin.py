@@ -97,22 +97,6 @@ class TestPool:
     assert sum(case.find("failure") is not None for case in cases) == 2
 
 
-def test_xdist_gathers_the_reports_of_its_workers(engine, pytester):
-    pytest.importorskip("xdist")
-    body = (
-        "test_good = contract_test(GOOD, **ASKED)\ntest_faulty = contract_test(FAULTY, **ASKED)\n"
-    )
-    done = engine(body, "-p", "xdist", "-n2", "--dist=load", "--kvproof-json=kvproof.json")
-    done.assert_outcomes(passed=3, failed=1)
-    done.stdout.fnmatch_lines(["*W6 skip set: a reserved slot is stored*", "*slot 0, row 0*"])
-    document = json.loads((pytester.path / "kvproof.json").read_text())
-    assert len(document["tests"]) == 4
-    assert {one["test"] for one in document["configurations"]} == {
-        "test_engine.py::test_good",
-        "test_engine.py::test_faulty",
-    }
-
-
 @pytest.mark.slow
 def test_the_dev_profile_runs_the_writer_too(engine, pytester):
     body = "test_faulty = contract_test(FAULTY, **ASKED)\n"
