@@ -173,18 +173,22 @@ def decode(
     dims = {name: number(model, problem.env[name]) for name in problem.instance.dims}
     rows = number(model, problem.env["ROWS"])
     pool = number(model, problem.env["POOL"])
-    if not build or rows > MOST_ROWS or (row is not None and not 0 <= row < rows):
+    past = row is not None and not 0 <= row < rows
+    # Reading past the table shows as such in any call; what is read there, no case can say.
+    told = not past or (rows > 0 and obligation.invariant in ("W7", "W8"))
+    if not build or rows > MOST_ROWS or not told:
         return Counterexample(None, row, slot, column, {**dims, "ROWS": rows, "POOL": pool})
     slots = [number(model, problem.slot(index)) for index in range(rows)]
     case = Case(dims=dims, pool=pool, slots=tuple(slots))
     named = (row, value(obligation.twin))
-    spoken = {index for index in named if index is not None}
-    case = _fill(problem, case, spoken)
+    spoken = {index for index in named if index is not None and 0 <= index < rows}
+    case = case if row is None else _fill(problem, case, spoken)
     payload: dict[tuple[str, int, int], int] = {}
     if obligation.payload is not None and column is not None and row is not None:
         source, _, _, element = obligation.payload
         bits = int(model.eval(element, model_completion=True).as_long())
-        payload[source, row, column] = bits
+        if not past:
+            payload[source, row, column] = bits
     case = Case(dims=case.dims, pool=case.pool, slots=case.slots, payload=payload)
     if column is not None and not _is_column(problem, column, dims):
         column = None  # the store lies outside every segment of the row's own place
@@ -198,11 +202,9 @@ def _is_column(problem: Problem, column: int, dims: Mapping[str, int]) -> bool:
 
 def _fill(problem: Problem, case: Case, spoken: set[int]) -> Case:
     """Give the rows that the counterexample does not speak of slots that no rule forbids."""
-    if not spoken:
-        return case
     instance = problem.instance
     slots = list(case.slots)
-    taken = {slots[row] for row in spoken if 0 <= row < len(slots)}
+    taken = {slots[row] for row in spoken}
     pool = case.pool
     candidate = 0
     for index in range(len(slots)):

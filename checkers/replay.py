@@ -48,6 +48,8 @@ class Differences:
         missing: elements that should have been stored and were not.
         wrong: elements stored with other bits, -> (stored, expected).
         events: what went wrong besides, in words.
+        touched: every element stored, (argument, offset) -> bits.
+        past: the slot table is read past its end: where that leads, only luck decides.
     """
 
     extra: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -55,6 +57,7 @@ class Differences:
     wrong: dict[tuple[str, int], tuple[int, Expected]] = field(default_factory=dict)
     events: list[str] = field(default_factory=list)
     touched: dict[tuple[str, int], int] = field(default_factory=dict)
+    past: bool = False
 
     def any(self) -> bool:
         """Tell whether anything differs."""
@@ -173,6 +176,8 @@ def evaluate_case(task: Task, programs: Sequence[Program] | None = None) -> Diff
             ):
                 stored[arg or store.arg, offset] = bits & mask
         found.events += [f"{event.kind} at {event.line}" for event in made.events]
+        table = instance.contract.slots.arg
+        found.past |= any(sizes.get(event.arg) == table for event in made.events)
         if made.conflicts:
             found.events.append(f"{made.conflicts} bytes stored more than once")
     compare(found, stored, contents.expected())

@@ -29,7 +29,10 @@ class ReplaySession(child_main.Session):
         Returns per runner {"outcome": "confirmed" | "not confirmed" | "skipped", "text": ...}.
         """
         made: Task = pickle.loads(base64.b64decode(task))  # noqa: S301 - from our own parent
-        return {"evaluator": _evaluator(made), "interpreter": self._interpreter(made)}
+        said, past = _evaluator(made)
+        # A slot from past the table can be any number, and a store there ends the process.
+        told = _said("skipped", "a slot is read past the table") if past else None
+        return {"evaluator": said, "interpreter": told or self._interpreter(made)}
 
     def warm(self) -> str:
         """Import what a replay needs, beside the parent's work."""
@@ -64,12 +67,14 @@ def _said(outcome: str, text: str) -> dict[str, str]:
     return {"outcome": outcome, "text": text}
 
 
-def _evaluator(task: Task) -> dict[str, str]:
+def _evaluator(task: Task) -> tuple[dict[str, str], bool]:
+    """Return what the evaluator says, and whether the slot table is read past its end."""
     try:
-        confirmed, text = judge(task, evaluate_case(task))
+        found = evaluate_case(task)
     except (KvproofError, Unsupported) as problem:
-        return _said("skipped", str(problem))
-    return _said("confirmed" if confirmed else "not confirmed", text)
+        return _said("skipped", str(problem)), False
+    confirmed, text = judge(task, found)
+    return _said("confirmed" if confirmed else "not confirmed", text), found.past
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""W13 speaks of two rows: its counterexample keeps the slots of both, and legal ones elsewhere."""
+"""Cases of counterexamples: two rows that meet (W13), a row past the table (W7, W8)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from tests.zoo.registry import pairs
 
 @pytest.fixture(scope="module")
 def checker() -> Iterator[Checker]:
-    with Checker(drop=False, workers=1, invariants=frozenset({"W2", "W13"})) as made:
+    with Checker(
+        drop=False, workers=1, invariants=frozenset({"W1", "W2", "W7", "W8", "W13"})
+    ) as made:
         yield made
 
 
-def order(checker: Checker, wrong: str) -> Result:
-    """Return what is said of W13 for a writer of the zoo."""
+def results(checker: Checker, wrong: str) -> dict[str, Result]:
+    """Return what is said of a writer of the zoo, by invariant."""
     (pair,) = [pair for pair in pairs() if pair.wrong == wrong]
     (report,) = checker.finish([checker.check(pair.job(wrong))])
-    return next(result for result in report.results if result.invariant == "W13")
+    return {result.invariant: result for result in report.results}
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,7 @@ def order(checker: Checker, wrong: str) -> Result:
     (("folds", lambda slot: slot % 8), ("narrow_unsigned", lambda slot: slot << 30 & 0xFFFFFFFF)),
 )
 def test_two_slots_that_meet_are_both_in_the_case(checker, wrong, fold):
-    result = order(checker, wrong)
+    result = results(checker, wrong)["W13"]
     assert result.verdict is Verdict.REFUTED
     assert result.replay["evaluator"] == "confirmed"
     first, second = result.case.slots
@@ -38,6 +40,15 @@ def test_two_slots_that_meet_are_both_in_the_case(checker, wrong, fold):
 
 
 def test_one_row_stored_twice_needs_no_second_slot(checker):
-    result = order(checker, "by_two_programs")
+    result = results(checker, "by_two_programs")["W13"]
     assert result.replay["evaluator"] == "confirmed"
     assert len(result.case.slots) == 1
+
+
+def test_reading_past_the_table_shows_in_a_run_and_what_is_read_there_does_not(checker):
+    found = results(checker, "looping_past_the_end")
+    for invariant in ("W7", "W8"):
+        assert found[invariant].replay["evaluator"] == "confirmed"
+        assert "load outside" in found[invariant].observed["evaluator"]
+        assert found[invariant].row == len(found[invariant].case.slots)
+    assert (found["W1"].verdict, found["W1"].case) == (Verdict.REFUTED, None)
