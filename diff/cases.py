@@ -45,7 +45,10 @@ class Legal:
 
 
 def legal(job: Job) -> Legal:
-    """Return what a job's contract allows; nothing that one of its givens excludes."""
+    """Return what a job's contract allows; nothing that one of its givens excludes.
+
+    A slot that a skip rule names is allowed whatever is promised of the others, as in proofs.
+    """
     contract = job.instance.contract
     given = {item.key for item in contract.given}
     world, _ = job.instance.world_rank
@@ -57,12 +60,10 @@ def legal(job: Job) -> Legal:
             reserved.append(rule.index)
         elif isinstance(rule, Negative):
             reserved += [-1, -2, -(1 << 20)]
-    if "slots>=0" in given:
-        reserved = [slot for slot in reserved if slot >= 0]
     beyond = any(isinstance(rule, BeyondPool) for rule in contract.skip)
     return Legal(
         tuple(reserved),
-        beyond and "slots<pool" not in given,
+        beyond,
         "slots-distinct" not in given,
         "slots-contiguous" not in given,
     )

@@ -78,9 +78,10 @@ def test_the_faulty_one_breaks_the_frame_and_the_skip_set_and_nothing_else(check
 
 def listed():
     """Return the contract tests of `examples/contracts`, by name."""
-    path = FOLDER / "contracts" / "test_contracts.py"
-    scope = runpy.run_path(str(path))
-    return {name: made for name, made in scope.items() if isinstance(made, ContractTest)}
+    found = {}
+    for path in sorted((FOLDER / "contracts").glob("test_*.py")):
+        found |= runpy.run_path(str(path))
+    return {name: made for name, made in found.items() if isinstance(made, ContractTest)}
 
 
 LISTED = listed()
