@@ -63,6 +63,7 @@ def docs(
 ) -> None:
     """Write contract pages: what is promised, drawn, proved, broken, and left unchecked."""
     from .checking import check
+    from .layout import counted
     from .pages.page import Options
     from .pages.runs import read_runs
     from .pages.writing import check_place
@@ -89,7 +90,7 @@ def docs(
     errors = Console(stderr=True)
     outcome = check(request, invariants=None, drop=True, console=errors)
     count = write_pages(outcome, folder, options, console=errors)
-    typer.echo(f"wrote {count} pages and an index: {folder / 'index.html'}")
+    typer.echo(f"wrote {counted(count, 'page')} and an index: {folder / 'index.html'}")
 
 
 def write_pages(outcome: Outcome, folder: Path, options: Options, *, console: Console) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .programs import Call, Store, by_place, pid_text
-from .rows import cache_rows, segment_colours
+from .rows import segment_colours
 from .svg import Drawing, text_width
 
 _LEFT: Final = 200.0
@@ -59,7 +59,7 @@ def strips(call: Call) -> list[Strip]:
         missing = missing_of(call, row, stores) if home is not None else ()
         found.append(Strip(title, note, place, None if home is None else row, stores, missing))
     found += [
-        Strip(f"place {place:,}", "of no row here", place, None, tuple(stores))
+        Strip(call.name_of(place), "of no row here", place, None, tuple(stores))
         for place, stores in stored.items()
         if place not in used
     ]
@@ -70,7 +70,7 @@ def missing_of(call: Call, row: int, stores: Sequence[Store]) -> tuple[tuple[int
     """Return the promised elements of a row's place that nothing of that row is stored to."""
     found: list[tuple[int, int]] = []
     mine = [store for store in stores if store.row == row]
-    for piece in cache_rows(call.job.instance)[0].pieces:
+    for piece in call.cache_row.pieces:
         at, end = piece.first, piece.first + piece.width
         for store in mine:
             if store.first + store.count <= at or store.first >= end:
@@ -131,7 +131,7 @@ def _span(first: int, count: int) -> str:
 def draw_programs(call: Call, *, key: str) -> Drawing:
     """Draw what each program stores: a strip for each row, columns from left to right."""
     found = strips(call)
-    row = cache_rows(call.job.instance)[0]
+    row = call.cache_row
     ends = [store.first + store.count for strip in found for store in strip.stores]
     extent = max([row.end, *ends, 1])
     scale = _BAR / extent
@@ -171,7 +171,7 @@ def draw_programs(call: Call, *, key: str) -> Drawing:
 
 def _segments(drawing: Drawing, call: Call, scale: float) -> float:
     """Draw the segments' names above the strips; return the y below them."""
-    pieces = cache_rows(call.job.instance)[0].pieces
+    pieces = call.cache_row.pieces
     colours = segment_colours([piece.segment for piece in pieces])
     drawing.text(8, 20, "segment", "m")
     for piece in pieces:

@@ -14,6 +14,7 @@ from .rows import CacheRow, describe, draw_row
 from .slots import describe as describe_slots
 from .slots import draw_slots, slot_map
 from .svg import Drawing
+from .text import code
 
 if TYPE_CHECKING:
     from ...checkers.child import Child
@@ -62,20 +63,28 @@ def slot_figure(jobs: Sequence[Job], stem: str) -> Figure:
     return Figure(f"{stem}.slots", caption, drawing, (text,))
 
 
-def program_figure(child: Child, job: Job, stem: str) -> tuple[Figure, Call | None]:
-    """Return what each program of a small call stores, and the call; None where it has none."""
+def program_figures(child: Child, job: Job, stem: str) -> list[Figure]:
+    """Return what each program of a small call stores, a drawing for each cache."""
     name = f"{stem}.programs"
     try:
-        call = captured(child, job)
+        calls = captured(child, job)
     except KvproofError as problem:
-        return Figure(name, "Which program stores what.", None, (f"Not drawn: {problem}.",)), None
+        return [Figure(name, "Which program stores what.", None, (f"Not drawn: {problem}.",))]
+    return [
+        _programs(call, name if number == 0 else f"{name}-{number + 1}")
+        for number, call in enumerate(calls)
+    ]
+
+
+def _programs(call: Call, name: str) -> Figure:
     grid = call.kernels[0].grid
     shape = " × ".join(f"{extent:,}" for extent in grid)
     last = pid_text((grid[0] - 1, grid[1] - 1, grid[2] - 1), grid)
     caption = (
-        f"Which program stores what: a call with {len(call.slots)} rows ({job.label}), captured, "
-        f"and its IR run. Grid {shape}, programs {pid_text((0, 0, 0), grid)} to {last}; a store of "
-        f"one program has {call.lanes:,} lanes, and a lane that is masked off stores nothing."
+        f"Which program stores what in {code(call.cache)}: a call with {len(call.slots)} rows "
+        f"({call.job.label}), captured, and its IR run. Grid {shape}, programs "
+        f"{pid_text((0, 0, 0), grid)} to {last}; a store of one program has {call.lanes:,} lanes, "
+        "and a lane that is masked off stores nothing."
     )
-    drawing = draw_programs(call, key=f"{stem}-programs")
-    return Figure(name, caption, drawing, tuple(told(call))), call
+    drawing = draw_programs(call, key=name.replace(".", "-"))
+    return Figure(name, caption, drawing, tuple(told(call)))

@@ -16,8 +16,9 @@ from ..outcome import Finding, Outcome, label_of
 from ..statement import statement_at
 from .evidence import Mark, mark
 from .figures import Figure
-from .hits import draw_hits, hits_text
+from .hits import draw_hits, hits_text, is_broken
 from .programs import replayed
+from .text import code
 
 if TYPE_CHECKING:
     from ...checkers.replay import Task
@@ -136,12 +137,12 @@ def _figure(task: Task | None, name: str) -> Figure | None:
     if task is None:
         return None
     try:
-        call = replayed(task)
+        calls = replayed(task)
     except KvproofError as problem:
         return Figure(name, "Counterexample", None, (f"It cannot be drawn: {problem}.",))
-    caption = f"The counterexample on the cache: {task.case.rows} of its rows, run from the IR."
-    if task.case.rows == 1:
-        caption = "The counterexample on the cache, run from the kernel's IR."
+    # Of several caches, the first in which something is wrong.
+    call = next((one for one in calls if is_broken(one)), calls[0])
+    caption = f"The counterexample on {code(call.cache)}, run from the kernel's IR."
     return Figure(name, caption, draw_hits(call, key=_id(name)), (hits_text(call),))
 
 

@@ -62,14 +62,21 @@ def _hit(call: Call, place: int, stores: Iterable[Store], *, promised: bool) -> 
         if promised:
             return Cell(place, "lost", ("! not stored", f"row {owner} belongs", "here"), ())
         return Cell(place, "kept", ("unchanged",), ())
-    wrong = sum(store.wrong for store in mine if store.row == owner)
     if owner is None or any(store.row not in (owner, None) for store in mine):
         return Cell(place, "bad", ("✘ stored", elements), pairs)
-    if wrong:
-        return Cell(place, "bits", ("✘ other bits", f"{wrong:,} of {count:,}"), pairs)
-    if missing_of(call, owner, mine):
-        return Cell(place, "lost", ("! in part", elements), pairs)
+    wrong = sum(store.wrong for store in mine)
+    lost = sum(count for _, count in missing_of(call, owner, mine))
+    lines = (f"✘ {wrong:,} with other bits" if wrong else "", f"! {lost:,} not stored")
+    if wrong or lost:
+        kind = "bits" if wrong else "lost"
+        said = tuple(line for line in (lines if lost else lines[:1]) if line)
+        return Cell(place, kind, (*said, f"of {call.cache_row.promised:,}"), pairs)
     return Cell(place, "right", ("as promised", elements), pairs)
+
+
+def is_broken(call: Call) -> bool:
+    """Tell whether a call stores what it must not, or not all that it must."""
+    return any(cell.kind not in ("right", "kept") for cell in cells(call))
 
 
 _KIND: Final = {"right": "s3", "kept": "cell", "lost": "lost"}
@@ -78,8 +85,8 @@ _KIND: Final = {"right": "s3", "kept": "cell", "lost": "lost"}
 def draw_hits(call: Call, *, key: str) -> Drawing:
     """Draw a counterexample: the rows of the call, and the places of the cache that they hit."""
     found = cells(call)
-    names = [f"place {cell.place:,}" for cell in found]
-    wide = max(124.0, *(text_width(name) + 16 for name in names))
+    names = [call.name_of(cell.place) for cell in found]
+    wide = max(140.0, *(text_width(name) + 16 for name in names))
     gaps = [b.place - a.place > 1 for a, b in pairwise(found)]
     total = len(found) * wide + 30 * sum(gaps)
     box = max(132.0, *(text_width(f"row {row}, slot {one.slot:,}") + 20 for row, one in
@@ -106,7 +113,7 @@ def draw_hits(call: Call, *, key: str) -> Drawing:
             end = left + wide / 2 - 2
             drawing.line(tops[row], 76, end, y - 3, "arrow" if allowed else "arrow-bad")
     for cell, left in spots:
-        _cell(drawing, cell, left, y, wide - 4)
+        _cell(drawing, cell, call.name_of(cell.place), left, y, wide - 4)
     rank = f" of rank {call.rank}" if call.world > 1 else ""
     drawing.text(12, y + 92, f"{call.cache}{rank}: a pool of {_counted(call.case.pool)}", "m")
     return drawing
@@ -138,7 +145,7 @@ def _row_box(drawing: Drawing, call: Call, row: int, x: float, width: float) -> 
     drawing.text(x + width / 2, 63, said, css or "m", anchor="middle")
 
 
-def _cell(drawing: Drawing, cell: Cell, x: float, y: float, width: float) -> None:
+def _cell(drawing: Drawing, cell: Cell, name: str, x: float, y: float, width: float) -> None:
     data = {"place": cell.place, "state": cell.kind}
     if cell.kind in _KIND:
         drawing.rect(x, y, width, 72, _KIND[cell.kind], **data)
@@ -147,7 +154,7 @@ def _cell(drawing: Drawing, cell: Cell, x: float, y: float, width: float) -> Non
     middle = x + width / 2
     bad = cell.kind not in ("right", "kept")
     css = "halo" if bad else ""
-    drawing.text(middle, y + 18, f"place {cell.place:,}", f"b {css}".strip(), anchor="middle")
+    drawing.text(middle, y + 18, name, f"b {css}".strip(), anchor="middle")
     for number, line in enumerate(cell.lines):
         kind = "bad-t halo" if bad and number == 0 else css or "m"
         drawing.text(middle, y + 36 + 15 * number, line, kind, anchor="middle")

@@ -20,7 +20,7 @@ from .evidence import (
     evidence_of,
     mark,
 )
-from .figures import Figure, program_figure, row_figures, slot_figure
+from .figures import Figure, program_figures, row_figures, slot_figure
 from .findings import Shown, shown
 from .promise import Promise, promise_of
 from .runs import Runs
@@ -110,7 +110,7 @@ def _page(outcome: Outcome, writer: str, stem: str, child: Child, options: Optio
     configurations = configurations_of(mine.reports)
     evidence = evidence_of(mine.reports, configurations, assumptions)
     promise = promise_of([(job.label, job.instance) for job in jobs])
-    programs, _ = program_figure(child, first, stem)
+    programs = program_figures(child, first, stem)
 
     def told(*, claims: bool) -> tuple[Shown, ...]:
         how = {"claims": claims, "source": options.source}
@@ -130,7 +130,7 @@ def _page(outcome: Outcome, writer: str, stem: str, child: Child, options: Optio
         stubs=tuple(dict.fromkeys(name for job in jobs for name in job.source.stubs)),
         says=first.instance.contract.promise,
         promise=promise,
-        figures=(*row_figures(promise.rows, stem), slot_figure(jobs, stem), programs),
+        figures=(*row_figures(promise.rows, stem), slot_figure(jobs, stem), *programs),
         asked=tuple(one.id for one in evidence if one.verdict is not None),
         evidence=tuple(evidence),
         configurations=tuple(configurations),

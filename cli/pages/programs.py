@@ -11,8 +11,9 @@ from ...spec.errors import KvproofError
 from ...spec.expr import Expr
 from ...spec.job import Job
 from ...spec.launch import Launch
+from ...spec.layout import page_of
 from ...spec.recipe import recipe
-from .rows import numbers
+from .rows import CacheRow, cache_rows, numbers
 from .slots import Slot, slot_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Call:
 
     Args:
         job, case: whose, and which.
-        cache: the cache that is looked at, the first of the contract.
+        cache: the cache that is looked at.
         slots: what the contract says of the slot of each row.
         kernels: the launches.
         lanes: elements that the widest store of a program covers, masked ones included.
@@ -89,6 +90,18 @@ class Call:
     kernels: tuple[Kernel, ...]
     lanes: int
     stores: tuple[Store, ...]
+
+    @property
+    def cache_row(self) -> CacheRow:
+        """The row of the cache."""
+        return next(row for row in cache_rows(self.job.instance) if row.cache == self.cache)
+
+    def name_of(self, place: int) -> str:
+        """Return a place in words; what lies outside the pages of a paged cache is no place."""
+        mine = [one for one in self.job.instance.contract.segments if one.into == self.cache]
+        inside = 0 <= place < self.case.pool
+        paged = not inside and page_of(mine, numbers(self.job.instance)) > 1
+        return "no place" if paged else f"place {place:,}"
 
     @property
     def world(self) -> int:
@@ -128,8 +141,8 @@ def example(job: Job) -> Case:
     return Case(dims=dims, pool=pool, slots=tuple(slots))
 
 
-def captured(child: Child, job: Job) -> Call:
-    """Capture the example and run what it launches.
+def captured(child: Child, job: Job) -> list[Call]:
+    """Capture the example and run what it launches; return a call for each cache.
 
     Raises:
         KvproofError: the call fails or launches nothing, the IR holds what no run can show, or
@@ -152,11 +165,14 @@ def captured(child: Child, job: Job) -> Call:
         for launch in made.launches
         if launch.config in ("", config)
     ]
-    return _call(job, case, kernels)
+    return [_call(job, case, kernels, cache) for cache in job.instance.contract.caches()]
 
 
-def replayed(task: Task) -> Call:
-    """Run a counterexample's launches. Raises KvproofError where they cannot be run."""
+def replayed(task: Task) -> list[Call]:
+    """Run a counterexample's launches; return a call for each cache.
+
+    Raises KvproofError where they cannot be run.
+    """
     case = task.case
     env = {**case.dims, "ROWS": case.rows, "POOL": case.pool}
     kernels = [
@@ -170,19 +186,19 @@ def replayed(task: Task) -> Call:
         )
         for family in task.families
     ]
-    return _call(task.job, case, kernels)
+    return [_call(task.job, case, kernels, cache) for cache in task.job.instance.contract.caches()]
 
 
-def _call(job: Job, case: Case, kernels: Sequence[Kernel]) -> Call:
+def _call(job: Job, case: Case, kernels: Sequence[Kernel], cache: str) -> Call:
     from .running import run
 
     contract = job.instance.contract
     world, _ = job.instance.world_rank
-    stores, lanes = run(job, case, kernels)
+    stores, lanes = run(job, case, kernels, cache)
     return Call(
         job,
         case,
-        contract.caches()[0],
+        cache,
         tuple(slot_of(contract, slot, world=world, pool=case.pool) for slot in case.slots),
         tuple(kernels),
         lanes,

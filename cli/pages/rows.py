@@ -8,6 +8,7 @@ from typing import Final
 
 from ...spec.contract import Instance
 from ...spec.dtypes import dtype
+from ...spec.layout import page_of
 from ...spec.rules import Segment
 from .svg import Drawing, text_width
 
@@ -48,6 +49,8 @@ class CacheRow:
         stride: elements from one place to the next; None where places do not follow each other.
         stride_name: how the contract writes the stride.
         pieces: its runs, in the order of their elements.
+        page: places of a page; 1 where there are no pages.
+        page_stride: elements from one page to the next.
     """
 
     cache: str
@@ -56,6 +59,22 @@ class CacheRow:
     stride: int | None
     stride_name: str
     pieces: tuple[Piece, ...]
+    page: int = 1
+    page_stride: int = 0
+
+    @property
+    def promised(self) -> int:
+        """Elements of a place that the contract speaks of."""
+        return sum(piece.width for piece in self.pieces)
+
+    @property
+    def pages(self) -> str:
+        """How places lie in pages, in words; empty where there are no pages."""
+        if self.page == 1:
+            return ""
+        return (
+            f"{self.page} places a page; the next page begins after {self.page_stride:,} elements"
+        )
 
     @property
     def end(self) -> int:
@@ -101,6 +120,7 @@ def _row(instance: Instance, cache: str, env: Mapping[str, int]) -> CacheRow:
     pieces.sort(key=lambda piece: piece.first)
     step = min(_at(segment, env, 1, 0) for segment in mine) - base
     end = max((piece.first + piece.width for piece in pieces), default=0)
+    page = page_of(mine, env)
     kind = instance.dtypes[cache]
     names = [name for name, value in env.items() if value == step and "STRIDE" in name]
     used = frozenset[str]().union(*(segment.at.symbols() for segment in mine))
@@ -111,6 +131,8 @@ def _row(instance: Instance, cache: str, env: Mapping[str, int]) -> CacheRow:
         stride=step if step >= end and step > 0 else None,
         stride_name=next((name for name in names if name in used), ""),
         pieces=tuple(pieces),
+        page=page,
+        page_stride=min(_at(segment, env, page, 0) for segment in mine) - base,
     )
 
 
@@ -146,6 +168,8 @@ def describe(row: CacheRow) -> str:
             f"the next place begins after {row.stride:,} elements "
             f"({row.stride * row.size:,} bytes), with {gap}"
         )
+    if row.pages:
+        parts.append(row.pages)
     return f"One place of {row.cache} ({row.kind}): {'; '.join(parts)}."
 
 
@@ -222,6 +246,8 @@ def _ticks(drawing: Drawing, row: CacheRow, scale: float, y: float) -> None:
     name = f"{row.stride_name} = " if row.stride_name else ""
     said = f"{name}{row.stride:,} elements of {row.kind}, {row.stride * row.size:,} bytes"
     drawing.text(_LEFT + _BAR / 2, y + 18, said, anchor="middle")
+    if row.pages:
+        drawing.text(_LEFT + _BAR / 2, y + 36, row.pages, "m", anchor="middle")
 
 
 def segment_colours(names: Sequence[str]) -> dict[str, str]:

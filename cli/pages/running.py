@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -19,29 +19,103 @@ from ...checkers.tensor_memory import Memory
 from ...checkers.ttir import Program
 from ...checkers.ttir_parser import parse_ttir
 from ...spec.case import Case
+from ...spec.contract import Instance
 from ...spec.dtypes import dtype
 from ...spec.errors import KvproofError
 from ...spec.job import Job
 from ...spec.launch import Launch
+from ...spec.layout import page_of
 from ...spec.reference import encode_bits
+from ...spec.rules import Segment
 from .programs import Kernel, Pid, Store
 from .rows import numbers, runs
 
+#: Places of a paged cache that are all known.
+_SMALL: Final = 64
 
-def run(job: Job, case: Case, kernels: Sequence[Kernel]) -> tuple[list[Store], int]:
+
+class Places:
+    """Where the places of a cache lie: element offset <-> (place, element of the place).
+
+    Args:
+        instance: the contract in its configuration.
+        cache: the cache.
+        case: the call; in a paged layout only places that it can touch are known.
+
+    The elements of a place are counted as those of place 0 are, from its first.
+    """
+
+    def __init__(self, instance: Instance, cache: str, case: Case) -> None:
+        env = numbers(instance)
+        mine = [segment for segment in instance.contract.segments if segment.into == cache]
+        self._env, self._mine = env, mine
+        self.base = min(self._at(segment, 0, 0) for segment in mine)
+        self._step = min(self._at(segment, 1, 0) for segment in mine) - self.base
+        self._pool, self._whole = case.pool, case.pool <= _SMALL
+        self._spots: dict[int, tuple[int, int]] | None = None
+        if page_of(mine, env) > 1:
+            self._spots = {
+                self._at(segment, place, col): (place, self._at(segment, 0, col) - self.base)
+                for place in _touched(instance, case)
+                for segment in mine
+                for col in range(int(segment.width.evaluate(env)))
+            }
+        elif self._step <= 0:
+            raise KvproofError("places of the cache do not follow each other", where=cache)
+
+    def _at(self, segment: Segment, place: int, col: int) -> int:
+        return int(segment.at.evaluate({**self._env, "place": place, "col": col}))
+
+    def split(self, offsets: Collection[int]) -> dict[int, dict[int, int]]:
+        """Return the offsets by place and element: place -> element -> offset.
+
+        What lies before or behind all pages is given to the place before the first, or past the
+        last. Raises KvproofError for what lies between places of a paged layout.
+        """
+        found: dict[int, dict[int, int]] = {}
+        low = min(offsets, default=0)
+        for offset in offsets:
+            place, element = self._spot(offset, low)
+            found.setdefault(place, {})[element] = offset
+        return dict(sorted(found.items()))
+
+    def _spot(self, offset: int, low: int) -> tuple[int, int]:
+        if self._spots is None:
+            return divmod(offset - self.base, self._step)
+        if offset in self._spots:
+            return self._spots[offset]
+        if offset < self.base:
+            return -1, offset - low
+        last = max(self._spots, default=-1)
+        if self._whole and offset > last:
+            return self._pool, offset - last - 1
+        raise KvproofError(f"element {offset:,} is stored, and no place of the pages holds it")
+
+
+def _touched(instance: Instance, case: Case) -> list[int]:
+    """Return the places of the call: all of a small pool, else those of its slots."""
+    if case.pool <= _SMALL:
+        return list(range(case.pool))
+    env = {**case.dims, "POOL": case.pool}
+    place = instance.contract.owner.place
+    near = {int(place.evaluate({**env, "slot": slot})) for slot in case.slots if slot >= 0}
+    return sorted({0} | {one + step for one in near for step in (-1, 0, 1) if one + step >= 0})
+
+
+def run(job: Job, case: Case, kernels: Sequence[Kernel], cache: str) -> tuple[list[Store], int]:
     """Run the launches of a call.
 
     Args:
         job: whose call.
         case: the call.
         kernels: the launches, in order.
+        cache: the cache that is looked at.
 
-    Returns what is stored in the contract's first cache, program by program, and the lanes of the
-    widest store. Raises KvproofError where the IR holds what no run can show.
+    Returns what is stored in the cache, program by program, and the lanes of the widest store.
+    Raises KvproofError where the IR holds what no run can show, or a store lies in no place.
     """
-    cache = job.instance.contract.caches()[0]
-    base, step = _steps(job, cache)
-    carried = _carried(job, case, cache, base)
+    places = Places(job.instance, cache, case)
+    carried = _carried(job, case, cache, places.base)
     found: list[Store] = []
     lanes = 0
     for kernel in kernels:
@@ -51,12 +125,11 @@ def run(job: Job, case: Case, kernels: Sequence[Kernel]) -> tuple[list[Store], i
             stored, bits = _memory(job, case, kernel, program, cache)
         except Unsupported as why:
             raise KvproofError(f"no run shows {why}", where=kernel.launch.kernel) from None
-        found += [
-            _with_row(store, base + store.place * step, bits, carried)
-            for pid in sorted(stored)
-            for first, count in runs(sorted(stored[pid]))
-            for store in _split(pid, first - base, count, step)
-        ]
+        for pid in sorted(stored):
+            for place, offsets in places.split(stored[pid]).items():
+                have = {element: bits[offset] for element, offset in offsets.items()}
+                for first, count in runs(sorted(have)):
+                    found.append(_with_row(Store(pid, place, first, count), have, carried))
     return found, lanes
 
 
@@ -128,30 +201,6 @@ def _spread(places: Any, grid: Pid) -> Iterator[tuple[Pid, int]]:
     yield from zip(pids, offset[mask].tolist(), strict=True)
 
 
-def _steps(job: Job, cache: str) -> tuple[int, int]:
-    """Return the first element of place 0 and the elements from one place to the next."""
-    env = numbers(job.instance)
-    mine = [segment for segment in job.instance.contract.segments if segment.into == cache]
-    first, second = (
-        min(int(one.at.evaluate({**env, "place": place, "col": 0})) for one in mine)
-        for place in (0, 1)
-    )
-    if second <= first:
-        raise KvproofError("places of the cache do not follow each other", where=job.label)
-    return first, second - first
-
-
-def _split(pid: Pid, first: int, count: int, step: int) -> list[Store]:
-    """Cut a run at the borders of places."""
-    found: list[Store] = []
-    while count > 0:
-        place, within = divmod(first, step)
-        here = min(count, step - within)
-        found.append(Store(pid, place, within, here))
-        first, count = first + here, count - here
-    return found
-
-
 def _carried(job: Job, case: Case, cache: str, base: int) -> dict[int, dict[int, int]]:
     """Return what each row would store: row -> element from the start of its place -> bits."""
     env = {**numbers(job.instance), "place": 0}
@@ -170,16 +219,16 @@ def _carried(job: Job, case: Case, cache: str, base: int) -> dict[int, dict[int,
 
 
 def _with_row(
-    store: Store, start: int, bits: Mapping[int, int], carried: Mapping[int, Mapping[int, int]]
+    store: Store, bits: Mapping[int, int], carried: Mapping[int, Mapping[int, int]]
 ) -> Store:
-    """Return a store with the row that most of its elements are of; `start` is its place's."""
+    """Return a store with the row that most of its elements are of; `bits` are its place's."""
     elements = range(store.first, store.first + store.count)
     best: Store = store
     for row, have in carried.items():
-        other = [element for element in elements if have.get(element) != bits[start + element]]
+        other = [element for element in elements if have.get(element) != bits[element]]
         better = best.row is None or len(other) < best.wrong
         if 2 * len(other) <= store.count and better:
-            element = other[0] if other else 0
-            sample = (element, bits[start + element], have.get(element, 0)) if other else None
+            first = other[0] if other else 0
+            sample = (first, bits[first], have.get(first, 0)) if other else None
             best = replace(store, row=row, wrong=len(other), sample=sample)
     return best
