@@ -25,9 +25,11 @@ def print_contract(console: Console, contract: WriterContract) -> None:
         console, slots.arg, f"the slot table: one {slots.unit} slot per row, {_or(slots.dtypes)}"
     )
     for cache in contract.caches():
-        labelled(console, cache, "the cache that is written")
-    for segment in contract.segments:
-        labelled(console, segment.source, f"the rows of segment {segment.name}")
+        labelled(console, cache, f"the cache that is written{_shape(contract, cache)}")
+    for source in dict.fromkeys(segment.source for segment in contract.segments):
+        names = [segment.name for segment in contract.segments if segment.source == source]
+        shape = _shape(contract, source)
+        labelled(console, source, f"the rows of segment {', '.join(names)}{shape}")
     heading(console, "Where")
     for segment in contract.segments:
         wrapped(
@@ -37,7 +39,8 @@ def print_contract(console: Console, contract: WriterContract) -> None:
             f"element {segment.at}.",
         )
     for dim in contract.dims:
-        labelled(console, dim.name, dim.meaning)
+        packed = "" if dim.packed is None else f"; {dim.packed} where none is given"
+        labelled(console, dim.name, f"{dim.meaning}{packed}")
     heading(console, "Which rows")
     wrapped(console, f"{_sentence(contract.owner.sentence)}")
     for rule in contract.skip:
@@ -49,6 +52,12 @@ def print_contract(console: Console, contract: WriterContract) -> None:
         kept = "" if given.droppable else " (always assumed)"
         wrapped(console, f"{given.sentence}{kept}")
     _reserved(console, contract)
+
+
+def _shape(contract: WriterContract, arg: str) -> str:
+    """Say how an argument is passed, where the contract states it."""
+    stated = contract.shape(arg)
+    return "" if stated is None else f", [{', '.join(str(size) for size in stated.sizes)}]"
 
 
 def _reserved(console: Console, contract: WriterContract) -> None:

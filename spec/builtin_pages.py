@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from .contract import Dim, WriterContract
 from .errors import ContractError
-from .expr import Sym, cdiv
+from .expr import Sym
 from .rules import (
     COL,
     CONTIGUOUS,
@@ -43,7 +43,7 @@ _SLOTS = Slots(arg="slot_mapping")
 #: A negative slot is dropped, so nothing promises that there is none.
 _GIVEN = (IN_POOL, DISTINCT, CONTIGUOUS, INNER_ONE, NO_ALIAS, SAME_ROWS)
 _PAGE_SIZE = Dim("PAGE", "tokens of a page", 1)
-_PAGES = cdiv(POOL, _PAGE)
+_PAGES = (POOL + _PAGE - 1) // _PAGE
 
 
 def _rows(arg: str) -> Sym:
