@@ -36,7 +36,9 @@ def check_place(folder: Path) -> None:
                     where=f"--out {folder}",
                     mend="name a new folder, or move that away: the folder is replaced as a whole",
                 )
-        with _beside(folder):
+        # Nothing is left behind where the check that follows is interrupted.
+        there = next(one for one in folder.absolute().parents if one.exists())
+        with tempfile.TemporaryDirectory(prefix=".kvproof-docs-", dir=there):
             pass
     except OSError as fault:
         raise _error(fault, folder) from fault
