@@ -177,7 +177,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--python-for", action="append", default=[], metavar="PEER=PATH", help="for --install"
     )
-    parser.add_argument("--seconds", type=float, default=60.0, help="limit of a case")
+    parser.add_argument("--seconds", type=float, default=90.0, help="limit of a case")
     parser.add_argument("--memory", type=float, default=14.0, help="GiB that a case may take")
     parser.add_argument("--json", type=Path, help="write all that was said to this file")
     options = parser.parse_args(arguments)

@@ -37,7 +37,8 @@ FLAGGED, CLEAN, UNSUPPORTED, CRASH, TIMEOUT, MEMORY, ERROR = (
     "flagged", "clean", "unsupported", "crash", "timeout", "memory", "error",
 )  # fmt: skip
 PARTS = ("alone", "compared")
-_MIB = 1 << 20
+#: Bytes of a cache up to which it begins with a pattern, and a copy of it is kept.
+MOST_KEPT = 64 << 20
 
 
 class Memory:
@@ -50,7 +51,7 @@ class Memory:
             past them.
         device: a torch device.
 
-    `storages` are bytes by name; `before` holds what they held.
+    `storages` are bytes by name; `before` holds what they held, but for large caches: zeros.
     """
 
     def __init__(self, case: dict[str, Any], *, guard: int = 0, device: str = "cpu") -> None:
@@ -65,10 +66,11 @@ class Memory:
             dtype = getattr(torch, tensor["dtype"])
             size = dtype.itemsize
             held = 2 * guard + tensor["extent"] * size
-            data = contents(tensor, held // size, guard // size).to(device)
+            large = held > MOST_KEPT and tensor["data"] is None
+            data = contents(tensor, held // size, guard // size, zeros=large).to(device)
             self._apart.append(torch.empty(1 << 16, dtype=torch.uint8, device=device))
             self.storages[tensor["name"]] = data.view(torch.uint8)
-            if held <= 64 * _MIB:
+            if not large:
                 self.before[tensor["name"]] = data.view(torch.uint8).clone()
             self.arguments[tensor["name"]] = data.as_strided(
                 tensor["shape"], tensor["strides"], guard // size
@@ -76,41 +78,54 @@ class Memory:
 
     def expected(self, name: str) -> Any:
         """Return the bytes that a tensor's storage must hold after the call."""
-        import torch
-
-        (tensor,) = [one for one in self.case["tensors"] if one["name"] == name]
-        size = getattr(torch, tensor["dtype"]).itemsize
         wanted = self.before.get(name)
         if wanted is None:
-            held = 2 * self.guard // size + tensor["extent"]
-            wanted = contents(tensor, held, self.guard // size).view(torch.uint8)
-            wanted = wanted.to(self.storages[name].device)
-        for at, text in self.case["expected"].get(name, []):
-            run = torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
-            wanted[self.guard + at : self.guard + at + len(run)] = run.to(wanted.device)
+            wanted = self.storages[name].new_zeros(len(self.storages[name]))
+        for place, run in self._stored(name):
+            wanted[place] = run
         return wanted
 
+    def _stored(self, name: str) -> Iterator[tuple[slice, Any]]:
+        import torch
+
+        for at, text in self.case["expected"].get(name, []):
+            run = torch.frombuffer(bytearray(base64.b64decode(text)), dtype=torch.uint8)
+            begin = self.guard + at
+            yield slice(begin, begin + len(run)), run.to(self.storages[name].device)
+
     def difference(self) -> str:
-        """Return how the storages differ from what the contract says; empty when they do not."""
+        """Return how the storages differ from what the contract says; empty when they do not.
+
+        A storage that held zeros alone is overwritten with zeros where it is right: a second one
+        of its size may not fit.
+        """
         import torch
 
         for name, held in self.storages.items():
-            wanted = self.expected(name)
-            if not torch.equal(held, wanted):
-                first = int((held != wanted).nonzero()[0])
-                return f"{name} differs from the reference, first at byte {first - self.guard}"
+            if name in self.before:
+                wanted = self.expected(name)
+                if not torch.equal(held, wanted):
+                    first = int((held != wanted).nonzero()[0])
+                    return f"{name} differs from the reference, first at byte {first - self.guard}"
+                continue
+            for place, run in self._stored(name):
+                if not torch.equal(held[place], run):
+                    return f"{name} differs from the reference at byte {place.start - self.guard}"
+                held[place] = 0
+            if bool(held.any()):
+                return f"{name} holds bytes that no row stores"
         return ""
 
 
-def contents(tensor: dict[str, Any], count: int, guard: int) -> Any:
+def contents(tensor: dict[str, Any], count: int, guard: int, *, zeros: bool) -> Any:
     """Return `count` elements that a tensor's storage holds: finite, and alike every time.
 
-    `guard` elements stand before the data that the tensor names.
+    `guard` elements stand before the data that the tensor names. With `zeros` all are zero.
     """
     import torch
 
     dtype = getattr(torch, tensor["dtype"])
-    if count * dtype.itemsize > 64 * _MIB:
+    if zeros:
         made = torch.zeros(count, dtype=dtype)
     else:
         random = torch.Generator().manual_seed(tensor["seed"])
@@ -207,7 +222,7 @@ def watch(
         if spent > seconds:
             end = said(TIMEOUT, f"{seconds:.0f} s", spent)
         elif resident(pid) > memory:
-            end = said(MEMORY, f"more than {memory // _MIB} MiB", spent)
+            end = said(MEMORY, f"more than {memory >> 20} MiB", spent)
         if end:
             os.kill(pid, signal.SIGKILL)
             break

@@ -2,8 +2,9 @@
 
 Two sets of cases for each pair. *Plain*: what a user writes who knows the contract and no fault: a
 few row counts, distinct slots that must be stored, drawn from the whole pool. *Telling*: the plain
-ones and every counterexample that kvproof found for the faulty twin in the same run. What memory
-must hold afterwards comes from the naive reference, `kvproof.spec.reference`.
+ones and every counterexample that kvproof found for the faulty twin in the same run, on the bits on
+which kvproof ran it. What memory must hold afterwards comes from the naive reference,
+`kvproof.spec.reference`.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import torch  # noqa: E402
+from kvproof.checkers.replay import Contents  # noqa: E402
 from kvproof.spec.call import ScalarArg, TensorArg  # noqa: E402
 from kvproof.spec.case import Case  # noqa: E402
 from kvproof.spec.dtypes import dtype  # noqa: E402
 from kvproof.spec.errors import KvproofError  # noqa: E402
 from kvproof.spec.job import Job  # noqa: E402
 from kvproof.spec.recipe import recipe  # noqa: E402
-from kvproof.spec.reference import accepted, expected_stores, row_env  # noqa: E402
+from kvproof.spec.reference import accepted, expected_stores  # noqa: E402
 from kvproof.spec.rules import Copy  # noqa: E402
 
 from tests.zoo.registry import HERE, Pair, pairs  # noqa: E402
@@ -75,7 +77,7 @@ def plain_cases(job: Job) -> tuple[Case, ...]:
     row in the smallest pool.
     """
     found = [case for rows in ROWS if (case := _plain(job, rows, rows + 6)) is not None]
-    small = [case for case in found if _largest(job, case) <= THIN]
+    small = [case for case in found if largest(job, case) <= THIN]
     if small:
         return tuple(small)
     least = _plain(job, 1, 2)
@@ -164,7 +166,8 @@ def extent(arg: TensorArg) -> int:
     return 1 + sum((n - 1) * step for n, step in zip(arg.shape, arg.strides or (), strict=True))
 
 
-def _largest(job: Job, case: Case) -> int:
+def largest(job: Job, case: Case) -> int:
+    """Return the bytes of the largest tensor of a call."""
     return max(extent(arg) * dtype(arg.dtype).size for arg in _tensors(job, case))
 
 
@@ -173,18 +176,27 @@ def thinned(job: Job, case: Case) -> Job | None:
 
     A copy is the same at one byte per element, and an address that wraps, wraps at the same slot.
     """
-    if _largest(job, case) <= THIN:
+    if largest(job, case) <= THIN:
         return job
     if not isinstance(job.instance.contract.encode, Copy):
         return None
     table = job.instance.contract.slots.arg
     dtypes = {arg: (kind if arg == table else "u8") for arg, kind in job.instance.dtypes.items()}
     thin = replace(job, instance=replace(job.instance, dtypes=dtypes))
-    return thin if not case.payload and _largest(thin, case) <= MOST else None
+    return thin if not case.payload and largest(thin, case) <= MOST else None
 
 
-def plain_data(pair: Pair, function: str, case: Case) -> dict[str, Any] | None:
+def plain_data(
+    pair: Pair, function: str, case: Case, *, shown: bool = False
+) -> dict[str, Any] | None:
     """Return a case as bench/peers_child.py takes it; None when it fits in no memory.
+
+    Args:
+        pair: the pair.
+        function: name of one of its two host functions.
+        case: the call.
+        shown: whether sources hold what they held when kvproof ran the case: any bits, and the
+            case's own. Otherwise they hold normal values.
 
     Raises KvproofError where the contract's expressions reach outside a tensor.
     """
@@ -200,9 +212,11 @@ def plain_data(pair: Pair, function: str, case: Case) -> dict[str, Any] | None:
         kind = dtype(arg.dtype)
         data: bytes | None = None
         if name == contract.slots.arg:
-            data = _slots(case, kind.size)
+            data = Contents(job.instance, case).slots(kind.size)
         elif name not in contract.caches():
-            data = sources[name] = _source(job, case, name, extent(arg))
+            held = Contents(job.instance, case).data(name) if shown else b""
+            held += _normal(job, case, name, extent(arg))[len(held) :]
+            data = sources[name] = held
         strides = list(arg.strides or ())
         if middle and len(strides) == 3:
             strides[1] = middle
@@ -225,30 +239,15 @@ def plain_data(pair: Pair, function: str, case: Case) -> dict[str, Any] | None:
     }
 
 
-def _slots(case: Case, size: int) -> bytes:
-    table = bytearray(size * max(1, (case.rows - 1) * case.slot_stride + 1))
-    for row, slot in enumerate(case.slots):
-        at = row * case.slot_stride * size
-        table[at : at + size] = slot.to_bytes(size, "little", signed=True)
-    return bytes(table)
-
-
-def _source(job: Job, case: Case, name: str, count: int) -> bytes:
-    """Return a source's bytes: normal values (bytes for integers), and the case's own bits."""
+def _normal(job: Job, case: Case, name: str, count: int) -> bytes:
+    """Return a source's bytes: normal values, and small numbers for integers."""
     kind = dtype(job.instance.dtypes[name])
     generator = torch.Generator().manual_seed(case.seed + len(name))
     if kind.kind == "float":
         made = torch.randn(count, generator=generator).to(getattr(torch, kind.torch))
     else:
         made = torch.randint(1, 120, (count,), generator=generator).to(getattr(torch, kind.torch))
-    data = bytearray(made.view(torch.uint8).numpy().tobytes())
-    for (source, row, column), bits in case.payload.items():
-        for segment in job.instance.contract.segments:
-            if source == name == segment.source:
-                env = {**row_env(job.instance, case, row), "col": column}
-                at = int(segment.begin.evaluate(env)) * kind.size
-                data[at : at + kind.size] = bits.to_bytes(kind.size, "little")
-    return bytes(data)
+    return made.view(torch.uint8).numpy().tobytes()
 
 
 def _expected(job: Job, case: Case, sources: dict[str, bytes]) -> dict[str, list[tuple[int, str]]]:
@@ -285,7 +284,7 @@ def jobs_of(
     plain: list[int] = []
     left_out = 0
     for number, case in enumerate((*twins.plain, *telling)):
-        made = plain_data(twins.pair, function, case)
+        made = plain_data(twins.pair, function, case, shown=number >= len(twins.plain))
         if made is None:
             left_out += 1
             continue

@@ -5,24 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-import peers_jobs  # noqa: F401 - makes the zoo importable
 from kvproof.checkers.check import Checker
 from kvproof.spec.case import Case
 from kvproof.spec.verdict import Result
 from kvproof.spec.verdict import Verdict as Proof
 from peers_child import CLEAN, FLAGGED
+from peers_jobs import THIN, largest
 from peers_tally import Seen, Verdict
 
 from tests.zoo.registry import Pair
 
-#: Cases drawn for a pair that runs decide, as peers are given them.
-DRAWN = 24
+#: Cases drawn for a pair that runs decide, and how many of them peers are given.
+DRAWN, GIVEN = 48, 8
 
 
 class Own:
     """kvproof, as `kvproof check` runs it, one writer after another.
 
-    A pair that the zoo says no proof can take ("decided": "runs") is judged by the zoo's runs.
+    A pair that the zoo says no proof can take ("decided": "runs") is judged by the zoo's runs; its
+    telling cases are small ones that these draw, and those that its header names.
     """
 
     def __init__(self) -> None:
@@ -73,5 +74,12 @@ class Own:
                 seen.append(Seen("unknown", found.undecided[0], seconds))
             else:
                 seen.append(Seen(CLEAN, "not broken in any run", seconds))
-        drawn = tuple(trial.case for trial in cases(pair.job(pair.wrong), DRAWN))
-        return Verdict(pair.name, seen[0], seen[1]), drawn
+        job = pair.job(pair.wrong)
+        drawn = [trial.case for trial in cases(job, DRAWN) if trial.case.rows]
+        small = [case for case in drawn if largest(job, case) <= THIN][:GIVEN]
+        dims = job.instance.numbers()
+        told = [
+            Case(dims=dims, pool=max(slots) + 1, slots=tuple(slots))
+            for slots in getattr(pair, "inputs", ())
+        ]
+        return Verdict(pair.name, seen[0], seen[1]), (*small, *told)
