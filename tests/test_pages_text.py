@@ -190,5 +190,9 @@ def test_a_claim_breaks_no_contract():
     files, page = made(found)
     assert page.headline.css == "ok"
     assert page.findings == ()
-    assert [one.title for one in page.claims] == ["Local slot 0 is never stored"]
+    (shown,) = page.claims
+    assert shown.title == "Local slot 0 is never stored"
+    # Not the colour of a broken contract.
+    assert (shown.mark.sign, shown.mark.css) == ("✘", "open")
+    assert ("explained", "`kvproof explain mla-row-sharded`") in shown.facts
     assert "Further statements, which break no contract" in files["w.md"]

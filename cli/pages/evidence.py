@@ -38,11 +38,15 @@ class Mark:
     css: str
 
 
-def mark(verdict: Verdict | None) -> Mark:
-    """Return how a verdict is shown; None stands for a question that was not asked."""
+def mark(verdict: Verdict | None, *, claim: bool = False) -> Mark:
+    """Return how a verdict is shown; None stands for a question that was not asked.
+
+    A claim that does not hold breaks no contract: it has the colour of what is open.
+    """
     if verdict is None:
         return Mark("–", "not asked", "none")
-    return Mark(SIGN[verdict], word(verdict), CLASS.get(verdict, "open"))
+    css = CLASS.get(verdict, "open")
+    return Mark(SIGN[verdict], word(verdict), "open" if claim and css == "bad" else css)
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,9 @@ def _shown(
     if result.replay:
         facts.append(("replayed", replay_of(result)))
     facts.append(("seen in", finding.seen))
+    if claims:
+        name = finding.job.instance.contract.name
+        facts.append(("explained", f"`kvproof explain {name}`"))
     title = sentence_of(result.statement) if claims else f"{about.id} {about.title}"
     said = said_of(result)
     if claims:
@@ -117,7 +120,7 @@ def _shown(
         said = "does not hold" if refuted else f"{word(result.verdict)}: {result.detail}"
     return Shown(
         id=anchor,
-        mark=mark(result.verdict),
+        mark=mark(result.verdict, claim=claims),
         title=title,
         said=said,
         source=result.source,

@@ -236,7 +236,7 @@ def _claimed(outcome: Outcome) -> list[tuple[str, Mark, str]]:
         worst = max(verdicts, key=SEVERITY.index)
         count = verdicts.count(worst)
         where = f"in {count} of {len(verdicts)} configurations"
-        made.append((statement, mark(worst), where))
+        made.append((statement, mark(worst, claim=True), where))
     return made
 
 

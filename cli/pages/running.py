@@ -43,6 +43,9 @@ class Places:
         case: the call; in a paged layout only places that it can touch are known.
 
     The elements of a place are counted as those of place 0 are, from its first.
+
+    Raises:
+        KvproofError: places do not follow each other.
     """
 
     def __init__(self, instance: Instance, cache: str, case: Case) -> None:
