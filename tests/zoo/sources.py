@@ -137,7 +137,7 @@ def _loop(
     if MOST:
         end = tl.minimum(n, 4)
     for row in range(tl.program_id(0), end, tl.num_programs(0)):
-        wide = row.to(tl.int64)
+        wide = tl.cast(row, tl.int64)
         slot = tl.load(loc + wide).to(tl.int64)
         col = tl.arange(0, BLOCK)
         mask = (col < D) & (slot != 0)
