@@ -171,7 +171,9 @@ class StubSpace(MetaPathFinder):
             replaced inside the block and put back after it.
         real: dotted module names under the roots that are loaded from their file all the same.
         folder: a folder put first on `sys.path` inside the block.
-        describe: turns the arguments of a stub call into a text for the note, "" for none.
+
+    `describe`, where it is set, turns the arguments of a stub call into a text for the note, ""
+    for none.
 
     Outside the block `sys.modules` holds nothing of it, so that several spaces (other switches,
     other releases of one engine) live in one process. Raises KvproofError on entry when a switch

@@ -61,7 +61,7 @@ class FrontDoor(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the chosen command; Ctrl-C becomes one line."""
+        """Run the chosen command. Raises KvproofError on Ctrl-C, which becomes one line."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:

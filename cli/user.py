@@ -129,7 +129,17 @@ def read_bindings(contract: WriterContract, pairs: Sequence[str]) -> Bound:
 
 
 def compare(contract: WriterContract, bound: Bound, signature: Signature, where: str) -> None:
-    """Refuse a contract that names what the function does not take, or leaves out what it needs."""
+    """Refuse a contract that names what the function does not take, or leaves out what it needs.
+
+    Args:
+        contract: the contract.
+        bound: which parameter takes each of its arguments.
+        signature: the function.
+        where: file and line of its `def`, for the error.
+
+    Raises:
+        ContractError: the first parameter that does not fit.
+    """
     parameters = bound.parameters()
     for arg, name in parameters.items():
         if name in signature.positional:

@@ -64,7 +64,16 @@ class BatchRunner:
 
 
 class BatchMemory:
-    """The storages of all variants of a batch, one row of bytes each, before and after."""
+    """The storages of all variants of a batch, one row of bytes each, before and after.
+
+    Args:
+        prepared: the call.
+        batch: the variants.
+        device: where they lie.
+
+    Raises:
+        KvproofError: a cache is sparse, or the batch takes too many bytes.
+    """
 
     def __init__(self, prepared: Prepared, batch: Variants, device: torch.device) -> None:
         self.batch, self.device = batch, device

@@ -146,7 +146,11 @@ class HostRunner(CallableRunner):
         return None
 
     def called(self, job: Job) -> tuple[Callable[..., Any], AbstractContextManager[Any]]:
-        """Import the engine's module and return its function."""
+        """Import the engine's module and return its function.
+
+        Raises:
+            KvproofError: the module cannot be imported.
+        """
         try:
             module = importlib.import_module(job.source.module)
         except Exception as problem:

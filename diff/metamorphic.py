@@ -122,6 +122,9 @@ def strided(runner: Stepping, prepared: Prepared, other: Prepared, trial: Trial)
         other: the same job at dimensions that differ in the strides of sources alone, e.g. rows
             without a gap.
         trial: the trial.
+
+    Raises:
+        KvproofError: the two jobs differ in more.
     """
     arena = _arena(prepared, trial)
     plain = runner.step(prepared, arena, arena.before)

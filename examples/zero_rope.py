@@ -65,7 +65,7 @@ def write_rows(
     """Store each row at its slot, and drop rows whose slot is `reserved`.
 
     Args:
-        kv_buffer: the cache, [places, width].
+        kv_buffer: the cache, [places, width], of any dtype.
         loc: the slot of each row, [rows], int32 or int64.
         cache_k_nope: the rows, [rows, width], in the cache's dtype.
         reserved: the slot that padding rows carry.

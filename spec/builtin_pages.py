@@ -26,8 +26,8 @@ from .rules import (
     Negative,
     Segment,
     Slots,
-    TensorShape,
 )
+from .shapes import TensorShape
 
 _PAGE, _HEADS, _HEAD = Sym("PAGE"), Sym("HEADS"), Sym("HEAD_DIM")
 _NOPE, _ROPE = Sym("NOPE"), Sym("ROPE")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from .contract import Dim, WriterContract
 from .expr import Sym
-from .rules import COL, PLACE, POOL, ROW, ROWS, Reserved, Segment, Slots, TensorShape
+from .rules import COL, PLACE, POOL, ROW, ROWS, Reserved, Segment, Slots
+from .shapes import TensorShape
 
 _HEADS, _HEAD = Sym("HEADS"), Sym("HEAD_DIM")
 _K, _V = Sym("K_DIM"), Sym("V_DIM")

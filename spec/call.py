@@ -19,7 +19,7 @@ class TensorArg:
     Args:
         name: keyword name of the argument.
         dtype: short dtype name (see `kvproof.spec.dtypes`), e.g. "bf16", "u8", "i64".
-        shape: sizes of the view that is passed.
+        shape: elements along each dimension of the view that is passed.
         strides: strides in elements; None means contiguous.
         values: contents in row-major order, integer tensors only; None means zeros. A range
             stands for a table too long to write out.
@@ -44,7 +44,12 @@ class TensorArg:
 
 @dataclass(frozen=True)
 class ScalarArg:
-    """A scalar, text or None as an argument of the host function, passed as it is."""
+    """A scalar, text or None as an argument of the host function, passed as it is.
+
+    Args:
+        name: keyword name of the argument.
+        value: what is passed, in whatever unit the function takes: a count of ranks, a seed.
+    """
 
     name: str
     value: int | float | bool | str | None
@@ -52,7 +57,12 @@ class ScalarArg:
 
 @dataclass(frozen=True)
 class DTypeArg:
-    """An argument that takes a torch dtype, named by its short name."""
+    """An argument that takes a torch dtype, named by its short name.
+
+    Args:
+        name: keyword name of the argument.
+        dtype: short dtype name (see `kvproof.spec.dtypes`).
+    """
 
     name: str
     dtype: str
@@ -71,7 +81,11 @@ Switches = Mapping[str, Switch]
 
 @dataclass(frozen=True)
 class CallRecipe:
-    """All arguments of one call of a host function, passed by keyword."""
+    """All arguments of one call of a host function, passed by keyword.
+
+    Args:
+        args: the arguments, in any order; what the function defaults is left out.
+    """
 
     args: tuple[Arg, ...]
 

@@ -52,6 +52,12 @@ class Case:
 def fingerprint(seed: int, stream: int, index: int, bits: int) -> int:
     """Return a well-mixed, never zero pattern of `bits` bits for one element.
 
+    Args:
+        seed: the case's seed.
+        stream: the tensor, counted in elements of `WriterContract.arguments()`.
+        index: the element, counted from the tensor's first one.
+        bits: width of the pattern in bits, 1 to 64.
+
     Source: the finaliser of MurmurHash3 (public domain), which sends neighbours far apart.
     """
     x = (index * 0x9E3779B97F4A7C15 + stream * 0xD1B54A32D192ED03 + seed + 1) & (1 << 64) - 1

@@ -20,9 +20,9 @@ from .rules import (
     Reserved,
     Segment,
     Slots,
-    TensorShape,
     Whole,
 )
+from .shapes import TensorShape
 
 if TYPE_CHECKING:
     from .contract import WriterContract

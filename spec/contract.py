@@ -27,9 +27,9 @@ from .rules import (
     Segment,
     SkipRule,
     Slots,
-    TensorShape,
     Whole,
 )
+from .shapes import TensorShape
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Dim:
     Args:
         name: symbol used in expressions.
         meaning: what it counts, in words.
-        least: smallest legal value.
+        least: smallest legal number of elements, heads or tokens.
         packed: what it is where none is given, an expression of the dimensions before it: the
-            stride of rows without a gap. None: it must be given.
+            stride of rows without a gap; None where it must be given.
     """
 
     name: str
@@ -131,7 +131,12 @@ class WriterContract:
 
 @dataclass(frozen=True)
 class Range:
-    """An inclusive range of integers, for a dimension that is left symbolic."""
+    """An inclusive range of integers, for a dimension that is left symbolic.
+
+    Args:
+        least: the smallest of them, in the unit of what the range is of: elements, places, rows.
+        most: the largest of them, in elements, places or rows likewise.
+    """
 
     least: int
     most: int

@@ -108,6 +108,10 @@ def dtype(name: str) -> DType:
 def decode(fmt: DType, bits: int) -> tuple[int, int, int]:
     """Split a finite float into (sign, integer significand, exponent of its unit).
 
+    Args:
+        fmt: its format.
+        bits: its pattern as a non-negative int.
+
     The value is `(-1)**sign * significand * 2**exponent`. Infinities and NaN are the caller's.
     """
     sign = bits >> (fmt.bits - 1)
@@ -120,6 +124,9 @@ def decode(fmt: DType, bits: int) -> tuple[int, int, int]:
 
 def cast_bits(source: DType, target: DType, bits: int, *, saturate: bool = False) -> int:
     """Convert one float bit pattern to another format, round to nearest, ties to even.
+
+    Source: IEEE 754-2019 (4.3.1), the OCP 8-bit floating point specification for e4m3fn and e5m2,
+    and what Triton's casts did on an H200 where these leave a choice (docs/semantics.md).
 
     Args:
         source: format of `bits`.
@@ -161,7 +168,16 @@ def cast_bits(source: DType, target: DType, bits: int, *, saturate: bool = False
 
 @cache
 def cast_table(source: str, target: str, *, saturate: bool) -> tuple[int, ...]:
-    """Return the cast of every pattern of a format of 16 bits or fewer, indexed by pattern."""
+    """Return the cast of every pattern of a format of 16 bits or fewer, indexed by pattern.
+
+    Args:
+        source: short name of the format that is cast.
+        target: short name of the format that it is cast to.
+        saturate: as for `cast_bits`.
+
+    Raises:
+        KvproofError: an unknown format, or a source of more than 16 bits.
+    """
     a, b = dtype(source), dtype(target)
     if a.bits > 16:
         raise KvproofError(f"no table for {source}: more than 65,536 patterns")

@@ -22,7 +22,7 @@ class Arithmetic(Protocol):
     """
 
     def const(self, value: int) -> Any:
-        """Return the domain's constant."""
+        """Return the domain's constant for `value`, a count of whatever the expression counts."""
         ...
 
     def binary(self, op: str, left: Any, right: Any) -> Any:
@@ -34,7 +34,7 @@ class PlainArithmetic:
     """Python's own operators: right for ints and for torch integer tensors."""
 
     def const(self, value: int) -> Any:
-        """Return the int itself."""
+        """Return `value` itself, a count of whatever the expression counts."""
         return value
 
     def binary(self, op: str, left: Any, right: Any) -> Any:
@@ -89,7 +89,11 @@ class Expr:
 
 @dataclass(frozen=True)
 class Const(Expr):
-    """An integer constant."""
+    """An integer constant.
+
+    Args:
+        value: the number, a count of elements, places or whatever the expression counts.
+    """
 
     value: int
 
@@ -107,7 +111,11 @@ class Const(Expr):
 
 @dataclass(frozen=True)
 class Sym(Expr):
-    """A named integer: a dimension, a stride, `slot`, `place`, `row` or `col`."""
+    """A named integer: a dimension, a stride, `slot`, `place`, `row` or `col`.
+
+    Args:
+        name: the name, as in the contract's dimensions and in what an expression is evaluated in.
+    """
 
     name: str
 
@@ -125,7 +133,13 @@ class Sym(Expr):
 
 @dataclass(frozen=True)
 class Binary(Expr):
-    """Two expressions joined by one of + - * // %."""
+    """Two expressions joined by one of + - * // %. Build it with Python's operators.
+
+    Args:
+        op: the operator.
+        left: its left side.
+        right: its right side.
+    """
 
     op: str
     left: Expr

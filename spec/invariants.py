@@ -1,4 +1,8 @@
-"""The invariants W1 to W17: one id, one sentence, and how each is decided."""
+"""The invariants W1 to W17: one id, one sentence, and how each is decided.
+
+Source: 118 public bug reports about writers of KV caches, about what moves their rows, and about
+the readers that they poisoned; each report breaks at least one invariant.
+"""
 
 from __future__ import annotations
 

@@ -15,10 +15,12 @@ class ArgInfo:
         name: parameter name in the kernel's signature.
         kind: "pointer", "scalar" or "constexpr".
         type: the compiler's signature type, e.g. "*bf16", "i32", "constexpr".
-        value: the value of a scalar or constexpr; None for a pointer.
+        value: a scalar or constexpr, a stride in elements or a count of rows as the kernel takes
+            it; None for a pointer.
         tensor: for a pointer, the name of the recipe's tensor whose storage it points into.
         byte_offset: the pointer minus that tensor's own data pointer, in bytes.
-        shape: sizes of the tensor that was passed (a view may differ from the recipe's).
+        shape: elements along each dimension of the tensor that was passed (a view may differ from
+            the recipe's).
         strides: its strides in elements.
     """
 
@@ -40,7 +42,7 @@ class Launch:
         kernel: name of the kernel function.
         file: source file of the kernel, as it is to be shown.
         line: line of the kernel's `def`.
-        grid: evaluated grid, three extents.
+        grid: evaluated grid, programs along its three axes.
         args: every argument in the order of the kernel's signature.
         options: launch options (num_warps, num_stages, ...).
         config: text of the autotuner's configuration; empty without an autotuner.

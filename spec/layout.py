@@ -20,7 +20,14 @@ _MOST = 1 << 12
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """Elements of one segment at one place of a cache: `begin` up to, without, `end`."""
+    """Elements of one segment at one place of a cache.
+
+    Args:
+        begin: its first element, counted from the cache's first one.
+        end: the element after its last.
+        segment: the segment's name.
+        place: the place, counted from the cache's first one.
+    """
 
     begin: int
     end: int

@@ -17,8 +17,8 @@ class Binding:
 
     Args:
         names: contract argument -> keyword of the host function; a missing entry is the same name.
-        middle: sizes between the first and the last dimension of cache and sources, e.g. (1,).
-        absent: contract arguments that are passed as None, by keyword.
+        middle: elements along each dimension between the first and the last of cache and sources,
+            where the contract states no shape, e.g. (1,).
         extra: further arguments, passed as they are.
         passed: dtype a tensor is passed as, where it differs from the contract's (a cache of
             bytes that the function views as fp8).

@@ -7,7 +7,6 @@ statement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .errors import ContractError
@@ -25,7 +24,13 @@ RANK = Sym("RANK")
 
 @dataclass(frozen=True)
 class Compare:
-    """`left op right`, op one of == != < <= > >=, on signed integers."""
+    """`left op right`, on signed integers.
+
+    Args:
+        op: one of == != < <= > >=.
+        left: an expression of `slot`, `place` and dimensions.
+        right: another.
+    """
 
     op: str
     left: Expr
@@ -122,7 +127,11 @@ class Negative:
 
 @dataclass(frozen=True)
 class Exactly:
-    """Rows whose slot is exactly this sentinel are dropped."""
+    """Rows whose slot is exactly this sentinel are dropped.
+
+    Args:
+        index: the slot, usually below zero.
+    """
 
     index: int = -1
 
@@ -157,7 +166,12 @@ SkipRule = Reserved | Negative | Exactly | BeyondPool
 
 @dataclass(frozen=True)
 class Whole:
-    """No sharding: every rank stores every slot at the place of the same number."""
+    """No sharding: every rank stores every slot at the place of the same number.
+
+    Args:
+        place: where a slot is stored, an expression of `slot`; leave it as it is.
+        owned: the condition that this rank stores the slot; None: always.
+    """
 
     place: Expr = SLOT
     owned: Compare | None = None
@@ -173,6 +187,10 @@ class Interleaved:
     """Context-parallel sharding, interleaved by token.
 
     Rank `slot % WORLD` stores the slot, at place `slot // WORLD` of its own pool.
+
+    Args:
+        place: where a slot is stored, an expression of `slot` and `WORLD`; leave it as it is.
+        owned: the condition that rank `RANK` stores the slot; leave it as it is.
     """
 
     place: Expr = SLOT // WORLD
@@ -213,27 +231,6 @@ class Segment:
     def __post_init__(self) -> None:
         """Take a plain number for an expression."""
         _as_exprs(self, ("width", "at", "begin"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class TensorShape:
-    """How an argument is passed, where it is not [rows or places, width].
-
-    Args:
-        arg: a cache or a source of the contract.
-        sizes: sizes of the tensor, expressions of dimensions and POOL (a cache) or ROWS (a source,
-            whose first size is ROWS).
-        strides: its strides in elements, one for each size; the last is 1.
-    """
-
-    arg: str
-    sizes: tuple[Expr | int, ...]
-    strides: tuple[Expr | int, ...]
-
-    def at(self, env: Mapping[str, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return sizes and strides as numbers, strides in elements."""
-        sizes = tuple(int(as_expr(size).evaluate(env)) for size in self.sizes)
-        return sizes, tuple(int(as_expr(stride).evaluate(env)) for stride in self.strides)
 
 
 @dataclass(frozen=True)

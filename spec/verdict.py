@@ -72,7 +72,7 @@ class Result:
         assumes: every assumption and approximation, in words.
         detail: one line that says why.
         seconds: time spent deciding.
-        safe_up_to: for W4, the largest value of the named quantity for which all is right.
+        safe_up_to: for W4, the largest slot or number of rows for which all is right.
         safe_of: what `safe_up_to` counts, e.g. "slot" or "row".
         case: the counterexample as a runnable case.
         slot, row, column: the place of the counterexample.

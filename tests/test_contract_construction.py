@@ -25,8 +25,8 @@ from kvproof.spec.rules import (
     Reserved,
     Segment,
     Slots,
-    TensorShape,
 )
+from kvproof.spec.shapes import TensorShape
 
 WIDTH, STRIDE = Sym("WIDTH"), Sym("STRIDE")
 SEGMENT = Segment(

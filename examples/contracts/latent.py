@@ -79,10 +79,10 @@ def write_latent(
     """Store each row at its slot, cast to the cache's dtype; rows of slot 0 are padding.
 
     Args:
-        kv_buffer: the cache of this rank, [places, nope + rope].
+        kv_buffer: the cache of this rank, [places, nope + rope], of any dtype.
         loc: the slot of each row, [rows], int32 or int64.
-        cache_k_nope: the part without rotary embedding, [rows, nope].
-        cache_k_rope: the rotary part, [rows, rope]; None where there is none.
+        cache_k_nope: the part without rotary embedding, [rows, nope], of any dtype.
+        cache_k_rope: the rotary part, [rows, rope], of the same dtype; None where there is none.
         world: ranks that share the slots.
         rank: this one; it stores the slots with `slot % world == rank`, at `slot // world`.
         every_rank: the fault: rows of other ranks are stored too.

@@ -87,10 +87,10 @@ def write_pages(
     """Store key and value of each row in its page, cast to the cache's dtype.
 
     Args:
-        key: keys, [rows, heads, head_dim].
-        value: values, [rows, heads, head_dim].
-        key_cache: pages of keys, [pages, page, heads, head_dim].
-        value_cache: pages of values, of the same shape and strides.
+        key: keys, [rows, heads, head_dim], of any dtype.
+        value: values, [rows, heads, head_dim], of the same dtype.
+        key_cache: pages of keys, [pages, page, heads, head_dim], of any dtype.
+        value_cache: pages of values, of the same shape, strides and dtype.
         slot_mapping: the slot of each row, [rows], int32 or int64; a negative one is padding.
         heads_first: pages are [heads, page, head_dim] instead.
         one_run: a fault: heads are stored side by side, as if pages were [page, heads, head_dim].
@@ -149,7 +149,7 @@ def write_heads_in_one_run(
     value_cache: torch.Tensor,
     slot_mapping: torch.Tensor,
 ) -> None:
-    """Store a token's heads side by side in pages that hold them a page apart: a fault."""
+    """Store heads side by side in pages that hold them a page apart. Arguments as `write_pages`."""
     write_pages(key, value, key_cache, value_cache, slot_mapping, one_run=True)
 
 
@@ -159,9 +159,9 @@ def write_latent_pages(
     """Store each latent row in its page.
 
     Args:
-        kv_c: the part without rotary embedding, [rows, nope].
-        k_pe: the rotary part, [rows, rope].
-        kv_cache: pages, [pages, page, nope + rope].
+        kv_c: the part without rotary embedding, [rows, nope], in the cache's dtype.
+        k_pe: the rotary part, [rows, rope], in the cache's dtype.
+        kv_cache: pages, [pages, page, nope + rope], of any dtype.
         slot_mapping: the slot of each row, [rows], int32 or int64; a negative one is padding.
     """
     rows, nope = kv_c.shape

@@ -74,10 +74,10 @@ def write_kv(
     """Store K and V of each row at its slot; rows of slot 0 are padding.
 
     Args:
-        k: keys, [rows, heads, k_dim].
-        v: values, [rows, heads, v_dim].
-        k_cache: the cache of K, [places, heads, k_dim], heads side by side.
-        v_cache: the cache of V, [places, heads, v_dim], heads side by side.
+        k: keys, [rows, heads, k_dim], in the dtype of k_cache.
+        v: values, [rows, heads, v_dim], in the dtype of v_cache.
+        k_cache: the cache of K, [places, heads, k_dim], heads side by side, of any dtype.
+        v_cache: the cache of V, [places, heads, v_dim], heads side by side, of any dtype.
         loc: the slot of each row, [rows], int32 or int64.
         guard_v: False is the fault: V of padding rows is stored.
     """
@@ -119,9 +119,9 @@ def write_pair(
     """Store K and V of each row side by side at its slot; no slot is skipped.
 
     Args:
-        k: keys, [rows, heads, head_dim].
-        v: values, [rows, heads, head_dim].
-        kv_cache: the cache, [places, 2 * heads, head_dim], the heads of K first.
+        k: keys, [rows, heads, head_dim], in the cache's dtype.
+        v: values, [rows, heads, head_dim], in the cache's dtype.
+        kv_cache: the cache, [places, 2 * heads, head_dim], the heads of K first, of any dtype.
         loc: the slot of each row, [rows], int32 or int64.
         early: elements by which V begins too early: anything but 0 is a fault.
     """

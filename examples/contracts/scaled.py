@@ -51,8 +51,8 @@ def write_scaled(
     Args:
         codes: quantised rows, [rows, width], uint8.
         scale: the scale of each row, [rows, 1], float32.
-        cache: the cache of codes, [places, width].
-        scales: the cache of scales, [places, 1].
+        cache: the cache of codes, [places, width], uint8.
+        scales: the cache of scales, [places, 1], float32.
         slot_mapping: the slot of each row, [rows], int32 or int64.
         guard_scale: False is the fault: scales of padding rows are stored.
     """

@@ -23,9 +23,9 @@ def write_rows(kv_buffer: torch.Tensor, loc: torch.Tensor, cache_k_nope: torch.T
     """Store each row at its slot; rows of slot 0 are padding.
 
     Args:
-        kv_buffer: the cache, [places, width].
+        kv_buffer: the cache, [places, width], of any dtype.
         loc: the slot of each row, [rows], int32 or int64.
-        cache_k_nope: the rows, [rows, width], width a power of two.
+        cache_k_nope: the rows, [rows, width], in the cache's dtype; width is a power of two.
     """
     rows, width = cache_k_nope.shape
     if rows:
