@@ -91,7 +91,10 @@ def draw_hits(call: Call, *, key: str) -> Drawing:
     total = len(found) * wide + 30 * sum(gaps)
     box = max(132.0, *(text_width(f"row {row}, slot {one.slot:,}") + 20 for row, one in
                        enumerate(call.slots)))  # fmt: skip
-    width = max(total, len(call.slots) * (box + 12), 420.0) + 24
+    rank = f" of rank {call.rank}" if call.world > 1 else ""
+    below = f"{call.cache}{rank}: a pool of {_counted(call.case.pool)}"
+    words = max(text_width(text) for text in (below, _heading(call)))
+    width = max(total, len(call.slots) * (box + 12), words) + 24
     drawing = Drawing(key=key, width=int(width), title="Counterexample", desc=hits_text(call))
     drawing.text(12, 14, _heading(call), "b")
     tops: dict[int, float] = {}
@@ -114,8 +117,7 @@ def draw_hits(call: Call, *, key: str) -> Drawing:
             drawing.line(tops[row], 76, end, y - 3, "arrow" if allowed else "arrow-bad")
     for cell, left in spots:
         _cell(drawing, cell, call.name_of(cell.place), left, y, wide - 4)
-    rank = f" of rank {call.rank}" if call.world > 1 else ""
-    drawing.text(12, y + 92, f"{call.cache}{rank}: a pool of {_counted(call.case.pool)}", "m")
+    drawing.text(12, y + 92, below, "m")
     return drawing
 
 
