@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from .construction import check_contract, check_dtype
 from .errors import ContractError
 from .expr import Expr, as_expr, substitute
-from .layout import clash
+from .layout import clash, misfit
 from .rules import (
     CONTIGUOUS,
     DISTINCT,
@@ -279,6 +279,14 @@ class Instance:
                     meets,
                     where=f"contract {self.contract.name}, cache {cache}",
                     mend="widen the stride or narrow a segment",
+                )
+        for shape in self.contract.shapes:
+            smaller = misfit(shape, self.contract.segments, env)
+            if smaller:
+                raise ContractError(
+                    smaller,
+                    where=f"contract {self.contract.name}, shapes",
+                    mend="state the sizes and strides that the segments use",
                 )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from .expr import Binary, Expr, steps_by_one
 from .rules import Segment
+from .shapes import TensorShape
 
 #: Places of a page beyond which only the first of them are looked at.
 _MOST = 1 << 12
@@ -90,6 +91,50 @@ def clash(segments: Sequence[Segment], env: Mapping[str, int]) -> str:
         f"segment {last.segment} runs past the page's stride: a page of {page} places holds "
         f"{extent} elements, and the next begins after {step}"
     )
+
+
+def reach(segments: Sequence[Segment], env: Mapping[str, int], pool: int) -> int:
+    """Return the elements from a cache's first one to the last that its places store.
+
+    Args:
+        segments: segments of one cache.
+        env: every dimension as a number.
+        pool: places of the cache.
+    """
+    ends = [0]
+    # Places of a page may lie in any order: the last page holds the end.
+    for place in range(max(pool - page_of(segments, env), 0), pool):
+        for segment in segments:
+            last = max(int(segment.width.evaluate(env)) - 1, 0)
+            ends.append(1 + _begin(segment, env, place, last))
+    return max(ends)
+
+
+def misfit(shape: TensorShape, segments: Sequence[Segment], env: Mapping[str, int]) -> str:
+    """Return how a stated shape is too small for the segments of a contract; empty when it fits.
+
+    Args:
+        shape: the shape of a cache or of a source.
+        segments: the contract's segments.
+        env: every dimension as a number.
+
+    A few places and rows are tried: shape and segments are stated each on their own, and a stride
+    that differs between the two shows there.
+    """
+    mine = [segment for segment in segments if segment.into == shape.arg]
+    count = 2 * page_of(mine, env) if mine else 3
+    what = f"{count} places" if mine else f"{count} rows"
+    needed = reach(mine, env, count)
+    for segment in segments:
+        if segment.source == shape.arg:
+            col = max(int(segment.width.evaluate(env)) - 1, 0)
+            end = int(segment.begin.evaluate({**env, "row": count - 1, "col": col}))
+            needed = max(needed, end + 1)
+    sizes, strides = shape.at({**env, "POOL": count, "ROWS": count})
+    held = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+    if needed <= held:
+        return ""
+    return f"{what} of {shape.arg} reach {needed} elements, and its stated shape holds {held}"
 
 
 def _begin(segment: Segment, env: Mapping[str, int], place: int, col: int = 0) -> int:

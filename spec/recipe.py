@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .call import Arg, CallRecipe, TensorArg
 from .contract import Instance
-from .layout import page_of
+from .layout import reach
 from .rules import Segment
 
 
@@ -56,14 +56,11 @@ def pool_span(instance: Instance, env: Mapping[str, int], pool: int) -> int:
         env: every dimension as a number.
         pool: places of the cache.
     """
-    ends = [0]
-    for segment in instance.contract.segments:
-        mine = [one for one in instance.contract.segments if one.into == segment.into]
-        last = max(int(segment.width.evaluate(env)) - 1, 0)
-        # Places of a page may lie in any order: the last page holds the end.
-        for place in range(max(pool - page_of(mine, env), 0), pool):
-            ends.append(1 + int(segment.at.evaluate({**env, "place": place, "col": last})))
-    return max(ends)
+    contract = instance.contract
+    return max(
+        reach([one for one in contract.segments if one.into == cache], env, pool)
+        for cache in contract.caches()
+    )
 
 
 def row_width(instance: Instance, cache: str, env: Mapping[str, int]) -> int:

@@ -11,6 +11,7 @@ from kvproof.spec.builtin import CONTRACTS, KV_PACKED, KV_ROWS, PAGED_NHD, built
 from kvproof.spec.case import Case
 from kvproof.spec.contract import Instance, Range, WriterContract
 from kvproof.spec.errors import ContractError
+from kvproof.spec.expr import Sym
 from kvproof.spec.recipe import Binding, pool_span, recipe
 from kvproof.spec.reference import accepted, expected_stores
 from kvproof.spec.verdict import Verdict
@@ -103,6 +104,19 @@ def test_heads_and_pages_that_meet_are_refused(dims, said):
         return
     with pytest.raises(ContractError, match=said):
         instance(HND, PAGE=4, HEAD_DIM=4, **dims)
+
+
+@pytest.mark.parametrize(("arg", "which"), (("key_cache", 1), ("key", 0)))
+def test_a_shape_that_does_not_hold_its_segments_is_refused(arg, which):
+    (stated,) = [shape for shape in PAGED_NHD.shapes if shape.arg == arg]
+    strides = tuple(
+        (Sym("HEAD_DIM") if at == which else one) for at, one in enumerate(stated.strides)
+    )
+    others = [shape for shape in PAGED_NHD.shapes if shape.arg != arg]
+    wrong = replace(PAGED_NHD, shapes=(*others, replace(stated, strides=strides)))
+    assert instance(PAGED_NHD, PAGE=4, **HEADS)
+    with pytest.raises(ContractError, match=f"of {arg} reach .* its stated shape holds .* - state"):
+        instance(wrong, PAGE=4, **HEADS)
 
 
 def test_fewer_than_one_head_is_refused():
