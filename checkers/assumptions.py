@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..spec.contract import Range
 from ..spec.job import Job
+from ..spec.rules import CONTIGUOUS
 from ..spec.verdict import Verdict
 from .decide import Decision
 from .sampling import Unit
@@ -26,7 +27,8 @@ def assumptions(job: Job, unit: Unit, decision: Decision, wide: Decision | None)
 def _all(job: Job, unit: Unit, decision: Decision, wide: Decision | None) -> Iterator[str]:
     used = {key for _, obligation in decision.items for key in obligation.given}
     for given in job.instance.contract.given:
-        if given.key in used or not given.droppable:
+        # Every call was captured with a contiguous slot table.
+        if given.key in used or not given.droppable or given == CONTIGUOUS:
             yield given.sentence
     instance = job.instance
     yield f"ROWS <= {instance.rows.most:,}"

@@ -10,6 +10,8 @@ from ..spec.contract import WriterContract
 from ..spec.reference import holds, skipped
 from ..spec.rules import Reserved
 from .layout import heading, labelled, wrapped, write
+from .pages.promise import where, which
+from .pages.text import plain, sentence
 
 _WORLD = 2
 _SLOTS = 6
@@ -31,22 +33,16 @@ def print_contract(console: Console, contract: WriterContract) -> None:
         shape = _shape(contract, source)
         labelled(console, source, f"the rows of segment {', '.join(names)}{shape}")
     heading(console, "Where")
-    for segment in contract.segments:
-        wrapped(
-            console,
-            f"Column col of segment {segment.name} (0 <= col < {segment.width}) of row row is "
-            f"element {segment.begin} of {segment.source}, and is stored in {segment.into} at "
-            f"element {segment.at}.",
-        )
+    for text in where(contract):
+        wrapped(console, sentence(plain(text)))
     for dim in contract.dims:
         packed = "" if dim.packed is None else f"; {dim.packed} where none is given"
         labelled(console, dim.name, f"{dim.meaning}{packed}")
     heading(console, "Which rows")
-    wrapped(console, f"{_sentence(contract.owner.sentence)}")
-    for rule in contract.skip:
-        wrapped(console, f"{_sentence(rule.sentence)} Such a row is dropped without any store.")
+    for text in which(contract):
+        wrapped(console, plain(text))
     heading(console, "What")
-    wrapped(console, _sentence(contract.encode.sentence))
+    wrapped(console, sentence(contract.encode.sentence))
     heading(console, "Given (promises of the caller)")
     for given in contract.given:
         kept = "" if given.droppable else " (always assumed)"
@@ -82,7 +78,7 @@ def _reserved(console: Console, contract: WriterContract) -> None:
     wrapped(console, f"With {_WORLD} ranks:")
     _example(console, contract)
     for rule in (*reserved, *contract.claims):
-        wrapped(console, f"{_sentence(rule.sentence)} {_meaning(contract, rule)}")
+        wrapped(console, f"{sentence(rule.sentence)} {_meaning(contract, rule)}")
 
 
 def _example(console: Console, contract: WriterContract) -> None:
@@ -133,7 +129,3 @@ def _home(contract: WriterContract, slot: int) -> tuple[int, int]:
 
 def _or(names: tuple[str, ...]) -> str:
     return " or ".join(names)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -48,8 +48,8 @@ def promise_of(instances: Sequence[tuple[str, Instance]]) -> Promise:
         for row in cache_rows(instance):
             rows.setdefault(row, []).append(label)
     return Promise(
-        where=tuple(_where(contract)),
-        which=tuple(_which(contract)),
+        where=tuple(where(contract)),
+        which=tuple(which(contract)),
         what=sentence(contract.encode.sentence),
         frame=_frame(contract),
         symbols=tuple(
@@ -60,7 +60,8 @@ def promise_of(instances: Sequence[tuple[str, Instance]]) -> Promise:
     )
 
 
-def _where(contract: WriterContract) -> list[str]:
+def where(contract: WriterContract) -> list[str]:
+    """Return which element goes where, a sentence for each segment, names between backticks."""
     return [
         f"segment {code(segment.name)}: for 0 ≤ {code('col')} < {code(segment.width)}, column "
         f"{code('col')} of row {code('row')} is element {code(segment.begin)} of "
@@ -70,7 +71,8 @@ def _where(contract: WriterContract) -> list[str]:
     ]
 
 
-def _which(contract: WriterContract) -> list[str]:
+def which(contract: WriterContract) -> list[str]:
+    """Return which rows are stored and which are dropped, names between backticks."""
     arg = code(contract.slots.arg)
     kinds = " or ".join(contract.slots.dtypes)
     found = [

@@ -16,6 +16,11 @@ def code(name: object) -> str:
     return f"`{str(name).replace('`', chr(39))}`"
 
 
+def plain(text: object) -> str:
+    """Return a text for a terminal, without the backticks."""
+    return str(text).replace("`", "")
+
+
 def html(text: object) -> Markup:
     """Return a text for HTML, escaped, with what stands between backticks as code."""
     parts = _CODE.split(str(text))
