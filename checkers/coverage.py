@@ -29,12 +29,17 @@ def _is_row(problem: Problem) -> Term:
 
 
 def _columns(problem: Problem, segment: Segment) -> list[tuple[Any, str]]:
-    """Return the readings of a column: within its segment, and within the row."""
+    """Return the readings of a column: within the row, within its source, and in its segment.
+
+    Heads that lie a page apart in the cache still lie side by side in the source.
+    """
     start = problem.evaluate(segment.at, {**problem.env, "place": 0, "col": 0})
-    whole = z3.simplify(term(start, WIDE) + COLUMN)
-    if whole.eq(COLUMN):
-        return [(COLUMN, "column")]
-    return [(whole, "row column"), (COLUMN, "column")]
+    origin = problem.evaluate(segment.begin, {**problem.env, "row": 0, "col": 0})
+    found: dict[str, tuple[Any, str]] = {}
+    for first, name in ((start, "row column"), (origin, "source column"), (0, "column")):
+        reading = z3.simplify(term(first, WIDE) + COLUMN)
+        found.setdefault(reading.sexpr(), (reading, "column" if reading.eq(COLUMN) else name))
+    return list(found.values())
 
 
 def completeness(

@@ -150,18 +150,23 @@ MLA_PAGED = WriterContract(
 )
 
 
-def paged_hnd(*, heads: int) -> WriterContract:
+def paged_hnd(*, heads: int, as_nhd: bool = False) -> WriterContract:
     """Return the contract of pages [HEADS, PAGE, HEAD_DIM]: a token's heads lie a page apart.
 
     Args:
         heads: heads of key, and of value; each is a segment of its own, so that the number is
             part of the contract.
+        as_nhd: the caches are passed as views [pages, PAGE, HEADS, HEAD_DIM] of such pages, not
+            as [pages, HEADS, PAGE, HEAD_DIM].
+
+    Source: vLLM 0.33.0 passes such views to `reshape_and_cache_flash` where its layout is HND.
 
     Raises:
         ContractError: fewer than one head.
     """
     if heads < 1:
         raise ContractError(f"heads is {heads}", where="paged_hnd", mend="a writer has one or more")
+    inner = (_HEAD_STRIDE, _TOKEN_STRIDE)
     return WriterContract(
         name="paged-hnd",
         promise=f"Key and value of {heads} heads per token, in pages [HEADS, PAGE, HEAD_DIM].",
@@ -204,8 +209,8 @@ def paged_hnd(*, heads: int) -> WriterContract:
             *(
                 TensorShape(
                     arg=f"{arg}_cache",
-                    sizes=(_PAGES, heads, _PAGE, _HEAD),
-                    strides=(_PAGE_STRIDE, _HEAD_STRIDE, _TOKEN_STRIDE, 1),
+                    sizes=(_PAGES, *((_PAGE, heads) if as_nhd else (heads, _PAGE)), _HEAD),
+                    strides=(_PAGE_STRIDE, *(inner[::-1] if as_nhd else inner), 1),
                 )
                 for arg in ("key", "value")
             ),

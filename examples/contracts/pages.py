@@ -44,6 +44,38 @@ def store_token(
 
 
 @triton.jit
+def store_block(
+    key_cache,
+    value_cache,
+    slots,
+    key,
+    value,
+    page_stride,
+    token_stride,
+    head_stride,
+    key_stride,
+    value_stride,
+    PAGE: tl.constexpr,
+    DIM: tl.constexpr,
+    WIDTH: tl.constexpr,
+    LANES: tl.constexpr,
+) -> None:
+    """Store a block of one token's elements, whatever heads they belong to."""
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.program_id(1) * LANES + tl.arange(0, LANES)
+    slot = tl.load(slots + row).to(tl.int64)
+    if slot < 0:
+        return
+    at = slot // PAGE * page_stride + slot % PAGE * token_stride
+    at += column // DIM * head_stride + column % DIM
+    inside = column < WIDTH
+    element = tl.load(key + row * key_stride + column, mask=inside)
+    tl.store(key_cache + at, element, mask=inside)
+    element = tl.load(value + row * value_stride + column, mask=inside)
+    tl.store(value_cache + at, element, mask=inside)
+
+
+@triton.jit
 def store_latent_token(
     kv_cache,
     slots,
@@ -151,6 +183,33 @@ def write_heads_in_one_run(
 ) -> None:
     """Store heads side by side in pages that hold them a page apart. Arguments as `write_pages`."""
     write_pages(key, value, key_cache, value_cache, slot_mapping, one_run=True)
+
+
+def write_blocks(
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_cache: torch.Tensor,
+    value_cache: torch.Tensor,
+    slot_mapping: torch.Tensor,
+) -> None:
+    """Store key and value of each row in blocks that span heads. Arguments as `write_pages`."""
+    rows, heads, dim = key.shape
+    if rows == 0:
+        return
+    store_block[(rows, triton.cdiv(heads * dim, 128))](
+        key_cache,
+        value_cache,
+        slot_mapping,
+        key,
+        value,
+        *key_cache.stride()[:3],
+        key.stride(0),
+        value.stride(0),
+        PAGE=key_cache.shape[1],
+        DIM=dim,
+        WIDTH=heads * dim,
+        LANES=128,
+    )
 
 
 def write_latent_pages(

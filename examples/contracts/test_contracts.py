@@ -84,6 +84,12 @@ test_paged_but_minus_one = contract_test(
 test_paged_heads_first = contract_test(
     "pages.py::write_heads_first", paged_hnd(heads=2), dims={"PAGE": 16, "HEAD_DIM": 128}
 )
+test_blocks = contract_test("pages.py::write_blocks", "paged-nhd", dims=PAGES)
+test_blocks_of_heads_apart = contract_test(
+    "pages.py::write_blocks",
+    paged_hnd(heads=3, as_nhd=True),
+    dims={"PAGE": 16, "HEAD_DIM": 96},
+)
 test_paged_heads_in_one_run = contract_test(
     "pages.py::write_heads_in_one_run",
     paged_hnd(heads=2),
