@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,11 +78,29 @@ def try_call(
             answers: list[Mapping[str, tuple[str, Any]]] = [{}]
             answers += [{name: (form, True)} for name, form in asked.items()]
             for switches in answers if not guess.open else ():
-                launches, error = _call(child, path, signature, guess, stubs, switches)
+                launches, error, given = _answered(child, path, signature, guess, stubs, switches)
                 if launches:
-                    return Tried(guess, launches, switches)
+                    return Tried(guess, launches, given)
                 first = first or Tried(guess, asked=tuple(asked), error=error)
     return first or Tried(likely[0], error="arguments are open")
+
+
+def _answered(
+    child: Child,
+    path: Path,
+    signature: Signature,
+    guess: Guess,
+    stubs: tuple[str, ...],
+    switches: Mapping[str, tuple[str, Any]],
+) -> tuple[tuple[Launch, ...], str, Mapping[str, tuple[str, Any]]]:
+    """Call the function; a stand-in that would reach the kernel is answered with False there."""
+    given = dict(switches)
+    while True:
+        launches, error = _call(child, path, signature, guess, stubs, given)
+        passed = re.search(r"<stub ([\w.]+)(\(\))?> is passed to kernel", error)
+        if passed is None or passed.group(1) in given:
+            return launches, error, given
+        given[passed.group(1)] = ("call" if passed.group(2) else "value", False)
 
 
 def _call(

@@ -49,6 +49,16 @@ def launching(kv_buffer, loc, cache_k_nope, kind: str):
         kv_buffer, loc, cache_k_nope, kv_buffer.stride(0), cache_k_nope.stride(0), WIDTH=width
     )
 
+@triton.jit
+def store_new(cache, slots, source, a_stride, b_stride, WIDTH, NEW: triton.language.constexpr):
+    ...
+
+def told(kv_buffer, loc, cache_k_nope):
+    rows, width = cache_k_nope.shape
+    store_new[(rows,)](
+        kv_buffer, loc, cache_k_nope, kv_buffer.stride(0), cache_k_nope.stride(0), width, NEW=new()
+    )
+
 def failing(kv_buffer, loc, cache_k_nope):
     raise ValueError("no such thing")
 """
@@ -191,6 +201,13 @@ def test_a_call_tells_the_kernel_and_the_answer_without_which_there_is_none(call
         report = checker.check(job)
     assert report.error is None
     assert [result.verdict for result in report.results] == [Verdict.PROVED]
+
+
+def test_a_stand_in_that_would_reach_the_kernel_is_answered(call):
+    assert call("mine.py::told").exit_code == 0
+    text, made = written()
+    assert "launched store_new" in text
+    assert made.switches == {"elsewhere.kinds.is_new": ("call", False)}
 
 
 def test_a_call_that_fails_says_why_and_leaves_the_test_to_be_completed(call):
