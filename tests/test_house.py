@@ -9,6 +9,8 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -51,6 +53,12 @@ def machine_words(text: str) -> list[str]:
     return [word for word in folders + hosts if word in text]
 
 
+@cache
+def distributions() -> Mapping[str, list[str]]:
+    """Return which installed distributions own a module's name; asking takes a while."""
+    return importlib.metadata.packages_distributions()
+
+
 def undeclared(source: str, declared: set[str]) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
@@ -58,7 +66,7 @@ def undeclared(source: str, declared: set[str]) -> set[str]:
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names.add(node.module.split(".")[0])
-    owners = importlib.metadata.packages_distributions()
+    owners = distributions()
     return {
         name
         for name in names - sys.stdlib_module_names - {"kvproof"}
