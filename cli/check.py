@@ -12,6 +12,7 @@ from ..spec.errors import KvproofError
 from .layout import Front
 from .outputs import Json, Junit, MarkdownFile, Outputs, Sarif
 from .second import Certify, DumpSmt, Second
+from .targeting import Bind, Contract, Stub, Target, asked
 
 EXITS = (
     "Exit code: 0 everything is proved, 1 a contract is broken, 2 wrong usage or input, "
@@ -20,36 +21,10 @@ EXITS = (
 
 
 def check(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="A release, e.g. sglang==0.5.23, or a function of yours, "
-            "path/to/file.py::function. Without one, the bundled examples.",
-            show_default=False,
-        ),
-    ] = "",
-    contract: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The contract of a function of yours; `kvproof list` names them.",
-            show_default=False,
-        ),
-    ] = "",
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ARG=PARAM",
-            help="The parameter that takes a contract's argument, where the names differ. "
-            "WORLD and RANK can be bound too.",
-        ),
-    ] = None,
-    stub: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PACKAGE", help="A package that your file imports and that is not installed."
-        ),
-    ] = None,
+    target: Target = "",
+    contract: Contract = "",
+    bind: Bind = None,
+    stub: Stub = None,
     invariant: Annotated[
         list[str] | None,
         typer.Option(metavar="W6", help="Decide only this invariant; may be repeated."),
@@ -86,17 +61,10 @@ def check(
     from .checking import check as run
     from .checking import wanted
     from .render import print_outcome
-    from .request import BUNDLED, Request
 
     outputs = Outputs(json=json, junit=junit, sarif=sarif, markdown=markdown)
     outputs.try_places()
-    request = Request(
-        target=target or BUNDLED,
-        contract=contract,
-        bind=tuple(bind or ()),
-        stubs=tuple(stub or ()),
-        symbolic=symbolic_dims,
-    )
+    request = asked(target, contract, bind, stub, symbolic=symbolic_dims)
     errors = Console(stderr=True)
     second = Second(certify=certify, dump=dump_smt)
     outcome = run(

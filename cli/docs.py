@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from .targeting import Bind, Contract, Stub, Target, asked
+
 if TYPE_CHECKING:
     from .outcome import Outcome
     from .pages.page import Options
@@ -21,14 +23,7 @@ EXITS = (
 
 
 def docs(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="A release or a function of yours, as for `check`. Without one, the bundled "
-            "examples.",
-            show_default=False,
-        ),
-    ] = "",
+    target: Target = "",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -51,15 +46,9 @@ def docs(
             "--stable", help="Leave out times and versions, so that pages can be compared."
         ),
     ] = False,
-    contract: Annotated[
-        str, typer.Option(metavar="NAME", help="As for `check`.", show_default=False)
-    ] = "",
-    bind: Annotated[
-        list[str] | None, typer.Option(metavar="ARG=PARAM", help="As for `check`.")
-    ] = None,
-    stub: Annotated[
-        list[str] | None, typer.Option(metavar="PACKAGE", help="As for `check`.")
-    ] = None,
+    contract: Contract = "",
+    bind: Bind = None,
+    stub: Stub = None,
 ) -> None:
     """Write contract pages: what is promised, drawn, proved, broken, and left unchecked."""
     from .checking import check
@@ -67,15 +56,9 @@ def docs(
     from .pages.page import Options
     from .pages.runs import read_runs
     from .pages.writing import check_place
-    from .request import BUNDLED, Request
     from .versions import versions
 
-    request = Request(
-        target=target or BUNDLED,
-        contract=contract,
-        bind=tuple(bind or ()),
-        stubs=tuple(stub or ()),
-    )
+    request = asked(target, contract, bind, stub)
     folder = out if out is not None else _folder(request)
     check_place(folder)
     runs = None if campaign is None else read_runs(campaign, request)

@@ -11,6 +11,7 @@ from rich.console import Console
 from . import check, docs, init, mutate, selftest
 from .front import FrontDoor
 from .layout import Front
+from .targeting import Bind, Contract, Stub, Target, asked
 
 app = typer.Typer(
     cls=FrontDoor,
@@ -53,14 +54,7 @@ app.command(epilog=check.EXITS)(check.check)
     "hangs or cases that nothing decided."
 )
 def fuzz(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="A release or a function of yours, as for `check`. Without one, the bundled "
-            "examples.",
-            show_default=False,
-        ),
-    ] = "",
+    target: Target = "",
     seconds: Annotated[
         float | None,
         typer.Option(metavar="N", help="Stop after N seconds; 60 when neither is given."),
@@ -87,28 +81,16 @@ def fuzz(
     limit: Annotated[
         float, typer.Option(metavar="SECONDS", help="A case that takes longer hangs.")
     ] = 30.0,
-    contract: Annotated[
-        str, typer.Option(metavar="NAME", help="As for `check`.", show_default=False)
-    ] = "",
-    bind: Annotated[
-        list[str] | None, typer.Option(metavar="ARG=PARAM", help="As for `check`.")
-    ] = None,
-    stub: Annotated[
-        list[str] | None, typer.Option(metavar="PACKAGE", help="As for `check`.")
-    ] = None,
+    contract: Contract = "",
+    bind: Bind = None,
+    stub: Stub = None,
 ) -> None:
     """Run generated cases through writers and compare all memory with the contract."""
     from .campaigning import print_summary
     from .fuzz import fuzz as run
     from .fuzz import plan
-    from .request import BUNDLED, Request
 
-    request = Request(
-        target=target or BUNDLED,
-        contract=contract,
-        bind=tuple(bind or ()),
-        stubs=tuple(stub or ()),
-    )
+    request = asked(target, contract, bind, stub)
     errors = Console(stderr=True)
     what = plan(
         request,

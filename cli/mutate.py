@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ..spec.errors import KvproofError
-from .request import BUNDLED, Request, jobs
+from .request import jobs
+from .targeting import Contract, Target, asked
 
 if TYPE_CHECKING:
     from ..diff.mutants import Mutation, Outcome
@@ -24,16 +25,8 @@ EXITS = (
 
 
 def mutate(
-    target: Annotated[
-        str,
-        typer.Argument(
-            help="A release or a function of yours, as for `check`. Without one, the examples.",
-            show_default=False,
-        ),
-    ] = "",
-    contract: Annotated[
-        str, typer.Option(metavar="NAME", help="The contract of a function of yours.")
-    ] = "",
+    target: Target = "",
+    contract: Contract = "",
     writer: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this writer; may be repeated.")
     ] = None,
@@ -54,22 +47,23 @@ def mutate(
     from ..diff.mutants import right_jobs
 
     console, errors = Console(), Console(stderr=True)
-    asked = jobs(Request(target=target or BUNDLED, contract=contract), console=errors)
+    request = asked(target, contract)
+    chosen = jobs(request, console=errors)
     if writer:
-        known = {job.writer for job in asked}
+        known = {job.writer for job in chosen}
         unknown = [name for name in writer if name not in known]
         if unknown:
             raise KvproofError(
                 f"no writer {unknown[0]!r}", mend=f"use one of {', '.join(sorted(known))}"
             )
-        asked = [job for job in asked if job.writer in writer]
+        chosen = [job for job in chosen if job.writer in writer]
     found: list[Mutation] = []
     with Child() as child:
-        for laboratory in right_jobs(asked, child, timeout=timeout):
+        for laboratory in right_jobs(chosen, child, timeout=timeout):
             found.append(run(laboratory, most=most, run=not no_run))
             _writer(console, found[-1])
     if not found:
-        raise KvproofError("no writer is proved right as it is", where=target or BUNDLED)
+        raise KvproofError("no writer is proved right as it is", where=request.target)
     _table(console, found)
     if report is not None:
         report.write_text(json.dumps([to_json(item) for item in found], indent=1), "utf-8")
