@@ -36,7 +36,8 @@ class Peer:
     variables: dict[str, str] = field(default_factory=dict)
 
 
-_GPUCHECK = ("gpucheck[torch,triton]==0.1.0", "torch==2.13.0")
+# A CUDA build of torch 2.13.0 requires Triton 3.7.1; a CPU build goes with any.
+_GPUCHECK = ("gpucheck[torch,triton]==0.1.0", "torch==2.13.0", "triton>=3.7.1,<=3.8.0")
 PEERS = (
     Peer(
         name="ttsem 0.1.0",

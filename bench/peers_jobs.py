@@ -125,12 +125,13 @@ def _tensors(job: Job, case: Case, surplus: int = 0) -> list[TensorArg]:
     for arg in made.tensors().values():
         name = job.binding.contract_arg(arg.name) or ""
         shape, strides = list(arg.shape), list(arg.strides or ())
-        if name in ends:
+        stated = instance.contract.shape(name) is not None
+        if name in ends and not stated:
             rest = sum((n - 1) * step for n, step in zip(shape[1:], strides[1:], strict=True))
             shape[0] = max(shape[0], -(-(ends[name] - 1 - rest) // strides[0]) + 1)
-        elif name != instance.contract.slots.arg:
+        elif name not in ends and name != instance.contract.slots.arg:
             shape[0] += surplus
-            shape[-1] = max(shape[-1], _width(job, case, name))
+            shape[-1] = shape[-1] if stated else max(shape[-1], _width(job, case, name))
         found.append(replace(arg, shape=tuple(shape), strides=tuple(strides)))
     return found
 

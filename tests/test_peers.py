@@ -270,6 +270,18 @@ def test_views_reach_every_element_that_the_contract_stores(name: str, width: in
         assert max(at + size for at, size in runs) <= cache["extent"] * 4
 
 
+def test_a_shape_that_the_contract_states_is_kept() -> None:
+    twins = pair("C2:heads_side_by_side")
+    job = twins.pair.job(twins.pair.right)
+    for case in twins.plain:
+        env = {**case.dims, "POOL": case.pool, "ROWS": case.rows}
+        data = jobs.plain_data(twins.pair, twins.pair.right, case)
+        given = {tensor["name"]: tensor for tensor in data["tensors"]}
+        for stated in job.instance.contract.shapes:
+            tensor = given[job.binding.keyword(stated.arg)]
+            assert (tuple(tensor["shape"]), tuple(tensor["strides"])) == stated.at(env)
+
+
 def test_a_case_too_large_for_memory_is_given_at_one_byte_or_not_at_all() -> None:
     twins = pair("B1:narrow_slot")
     job = twins.pair.job(twins.pair.wrong)
