@@ -218,6 +218,29 @@ def judge(task: Task, found: Differences) -> tuple[bool, str]:
     return found.any(), text
 
 
+def elsewhere(task: Task, found: Differences) -> dict[str, str]:
+    """Return the element whose bits are wrong, where the solver's own element is right.
+
+    A cast to fp8 is any function to the solver, so that it may name bits which the real one keeps.
+    Empty where its element is among the wrong ones, and for other promises than W10.
+    """
+    case, instance = task.case, task.job.instance
+    named = {(row, column) for _, row, column in case.payload}
+    wrong = [wanted for _, wanted in found.wrong.values()]
+    if task.invariant != "W10" or not wrong or any((w.row, w.column) in named for w in wrong):
+        return {}
+    first = wrong[0]
+    (segment,) = [s for s in instance.contract.segments if s.name == first.segment]
+    at = segment.begin.evaluate({**row_env(instance, case, first.row), "col": first.column})
+    bits = Contents(instance, case).element(segment.source, int(at))
+    return {
+        "source": segment.source,
+        "row": str(first.row),
+        "column": str(first.column),
+        "bits": str(bits),
+    }
+
+
 def _in_place(task: Task, found: Differences, place: int) -> int:
     env = {**task.case.dims, "POOL": task.case.pool, "ROWS": task.case.rows, "place": place}
     wanted: set[tuple[str, int]] = set()

@@ -9,7 +9,7 @@ from ..spec.errors import KvproofError
 from . import child_main
 from .domain import Unsupported
 from .loading import Loaded, load_module
-from .replay import Task, evaluate_case, judge
+from .replay import Task, elsewhere, evaluate_case, judge
 
 #: What the interpreter, which runs programs one after another in real memory, cannot show.
 _UNSEEN = {
@@ -74,7 +74,8 @@ def _evaluator(task: Task) -> tuple[dict[str, str], bool]:
     except (KvproofError, Unsupported) as problem:
         return _said("skipped", str(problem)), False
     confirmed, text = judge(task, found)
-    return _said("confirmed" if confirmed else "not confirmed", text), found.past
+    said = _said("confirmed" if confirmed else "not confirmed", text)
+    return said | elsewhere(task, found), found.past
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def settle(result: Result, outcome: Outcome) -> Result:
         for runner, item in outcome.items()
     }
     seen = {runner: item["text"] for runner, item in outcome.items()}
-    result = replace(result, replay=said, observed=seen)
+    result = _moved(replace(result, replay=said, observed=seen), outcome["evaluator"])
     if said.get("evaluator") != "not confirmed":
         return result
     return replace(
@@ -104,6 +104,15 @@ def settle(result: Result, outcome: Outcome) -> Result:
         detail="the solver's counterexample does not show in a run: a fault of kvproof, or no "
         "witness was found",
     )
+
+
+def _moved(result: Result, said: Mapping[str, str]) -> Result:
+    """Return a result at the element that the run showed, where the solver named another."""
+    if "source" not in said or result.case is None:
+        return result
+    row, column = int(said["row"]), int(said["column"])
+    case = replace(result.case, payload={(said["source"], row, column): int(said["bits"])})
+    return replace(result, case=case, row=row, column=column, slot=case.slots[row])
 
 
 def claimed_place(job: Job, statement: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Cases of counterexamples: two rows that meet (W13), a row past the table (W7, W8)."""
+"""Cases of counterexamples: rows that meet (W13), past the table (W7, W8), and bits (W10)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.zoo.registry import pairs
 @pytest.fixture(scope="module")
 def checker() -> Iterator[Checker]:
     with Checker(
-        drop=False, workers=1, invariants=frozenset({"W1", "W2", "W7", "W8", "W13"})
+        drop=False, workers=1, invariants=frozenset({"W1", "W2", "W7", "W8", "W10", "W13"})
     ) as made:
         yield made
 
@@ -52,3 +52,16 @@ def test_reading_past_the_table_shows_in_a_run_and_what_is_read_there_does_not(c
         assert "load outside" in found[invariant].observed["evaluator"]
         assert found[invariant].row == len(found[invariant].case.slots)
     assert (found["W1"].verdict, found["W1"].case) == (Verdict.REFUTED, None)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right_bits"),
+    # What the solver may name, since a cast is any function to it; the writer keeps these.
+    (("cast_clamped_early", 0x3F81), ("copy_clamped", 0)),
+)
+def test_the_element_of_a_wrong_cast_is_one_that_it_breaks(checker, wrong, right_bits):
+    result = results(checker, wrong)["W10"]
+    (((source, row, column), bits),) = result.case.payload.items()
+    assert (source, row, column) == ("cache_k_nope", result.row, result.column)
+    assert f"first at row {row}, nope column {column}:" in result.observed["evaluator"]
+    assert bits != right_bits
