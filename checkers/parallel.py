@@ -38,9 +38,14 @@ def check_parallel(
     ]
     for _ in children:
         waiting.put(None)
-    for child in children:
-        arguments = (child, jobs, waiting, done, options)
-        threading.Thread(target=_work, args=arguments, daemon=True).start()
+    ended = threading.Event()
+    threads = [
+        threading.Thread(target=_work, args=(child, jobs, waiting, done, options, ended))
+        for child in children
+    ]
+    for thread in threads:
+        thread.daemon = True
+        thread.start()
     early: dict[int, JobReport] = {}
     try:
         for index in range(len(jobs)):
@@ -51,8 +56,12 @@ def check_parallel(
                 early[number] = report
             yield early.pop(index)
     finally:
-        for child in children:
+        ended.set()
+        for thread, child in zip(threads, children, strict=True):
             child.close()
+            while thread.is_alive():  # it may have been about to start its child anew
+                thread.join(0.2)
+                child.close()
 
 
 def _work(
@@ -61,10 +70,11 @@ def _work(
     waiting: queue.SimpleQueue[int | None],
     done: queue.SimpleQueue[tuple[int, JobReport | BaseException]],
     options: Mapping[str, Any],
+    ended: threading.Event,
 ) -> None:
     from .check import JobReport
 
-    while (index := waiting.get()) is not None:
+    while not ended.is_set() and (index := waiting.get()) is not None:
         job = jobs[index]
         text = base64.b64encode(pickle.dumps(job)).decode()
         try:
