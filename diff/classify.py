@@ -188,9 +188,14 @@ class _Cache:
         return found
 
     def _wrapped(self, offset: int, lost: dict[int, dict[int, int]]) -> int | None:
-        """Return the missing element that lies a whole number of wraps away from an offset."""
+        """Return the missing element that lies a whole number of wraps away from an offset.
+
+        What wraps ends where 32 bits reach, and a row's columns further; a store beyond is another
+        fault, though it may lie as far from the right place.
+        """
+        slack = self.region.strides[0]
         for unit, missing in lost.items():
-            if offset % unit in missing:
+            if -unit // 2 <= offset < unit + slack and offset % unit in missing:
                 return missing[offset % unit]
         return None
 

@@ -98,3 +98,11 @@ def test_a_wrapped_address_is_told_with_the_place_it_was_meant_for(slot, differs
     assert first.where - first.index == 1 << 32
     wide = run("masked", (slot,), pool=slot + 1, **more)
     assert wide.status == "agrees"
+
+
+def test_a_store_a_wrap_away_and_past_32_bits_is_no_wrap():
+    slot = (1 << 27) - 1  # its own number as a place lies 2**30 elements, 2**32 bytes, too far
+    more = {"world": 2, "rank": 1, "BUFFER_STRIDE": 16}
+    outcome = run("sharded_undivided", (slot,), SHARDED, pool=slot // 2 + 1, **more)
+    assert [found.invariant for found in outcome.mismatches] == ["W1", "W2"]
+    assert outcome.mismatches[0].index == 16 * slot
