@@ -110,6 +110,7 @@ class InterpreterRunner:
             env={"TRITON_INTERPRET": "1"},
             timeout=timeout,
         )
+        self._fresh = True
 
     def close(self) -> None:
         """End the child."""
@@ -137,17 +138,30 @@ class InterpreterRunner:
         return None
 
     def run(self, prepared: Prepared, trial: Trial) -> Outcome:
-        """Run the trial in the child. A child that ends is the outcome; another follows it."""
+        """Run the trial in the child. A child that ends is the outcome; another follows it.
+
+        An earlier trial may have stored outside its tensors, which ends the child at a later one:
+        a crash is only believed of a child that has run nothing else.
+        """
+        fresh, outcome = self._fresh, self._asked(prepared, trial)
+        if outcome.status == "crashed" and not fresh:
+            outcome = self._asked(prepared, trial)
+        return outcome
+
+    def _asked(self, prepared: Prepared, trial: Trial) -> Outcome:
         payload = base64.b64encode(pickle.dumps(prepared.job)).decode()
         try:
             made = self._child.request(
                 "trial", prepared.job.function, job=payload, trial=trial.to_json()
             )
         except ChildEnded as end:
+            self._fresh = True
             status = "hung" if end.how == "no answer" else "crashed"
             return Outcome(runner=self.name, status=status, reason=str(end))
         except KvproofError as problem:
+            self._fresh = False
             return Outcome(runner=self.name, status="failed", reason=str(problem))
+        self._fresh = False
         return Outcome.from_json(made)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from kvproof.checkers.child import ChildEnded
 from kvproof.diff.api import Outcome
 from kvproof.diff.hosting import CallableRunner, HostRunner, LoadedRunner
 from kvproof.diff.runner import EvaluatorRunner, InterpreterRunner, ReferenceRunner, open_runners
@@ -80,6 +81,31 @@ def test_a_crash_of_the_interpreting_child_is_an_outcome_and_the_next_trial_runs
     case = trial(made, (2,))
     assert interpreter.run(bad, case).status == "crashed"
     assert interpreter.run(good, case).status == "agrees"
+
+
+@pytest.mark.parametrize(
+    ("answers", "statuses"),
+    (
+        # What an earlier trial left behind ends the child: a fresh one runs the trial.
+        (("agrees", "SIGSEGV", "agrees"), ["agrees", "agrees"]),
+        # The trial itself ends it: in a fresh child too, and in one that is fresh at once.
+        (("agrees", "SIGSEGV", "SIGSEGV"), ["agrees", "crashed"]),
+        (("SIGSEGV", "agrees"), ["crashed", "agrees"]),
+    ),
+)
+def test_a_crash_is_believed_of_a_fresh_child_alone(monkeypatch, answers, statuses):
+    left = list(answers)
+
+    def request(*_args, **_payload):
+        if (answer := left.pop(0)) != "agrees":
+            raise ChildEnded("its process ended", how=answer)
+        return Outcome(runner="interpreter", status="agrees").to_json()
+
+    runner = InterpreterRunner()
+    monkeypatch.setattr(runner._child, "request", request)
+    call, made = uncaptured(BARE)
+    assert [runner.run(call, trial(made, (1,))).status for _ in statuses] == statuses
+    assert not left
 
 
 @pytest.mark.parametrize(
