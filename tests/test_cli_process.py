@@ -22,8 +22,9 @@ solver.add(z3.UDiv(a * b, c) == d + a)
 
 
 def start(*args, cwd, **more):
+    # A test run in the background of a shell ignores Ctrl-C, and hands that on.
     return subprocess.Popen(
-        [sys.executable, *args],
+        ["env", "--default-signal=INT", sys.executable, *args],
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
